@@ -1,0 +1,11 @@
+import type { NextConfig } from "next";
+
+// One secret for both runtimes: Next hands process.env to the edge sandbox and to Node alike.
+process.env.SHOP_TOKEN ||= crypto.randomUUID();
+
+const config: NextConfig = {
+  // Next blocks /_next/* for unknown hosts in dev: without this, http://127.0.0.1 never hydrates.
+  allowedDevOrigins: ["127.0.0.1"],
+};
+
+export default config;

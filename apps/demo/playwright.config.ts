@@ -1,0 +1,62 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium, defineConfig, devices } from "@playwright/test";
+
+const port = process.env.E2E_PORT ?? "3210";
+const baseURL = `http://127.0.0.1:${port}`;
+
+// Worker processes load this file again and inherit the environment: both values are made once.
+process.env.E2E_PGLITE_DIR ??= join(tmpdir(), `toolrun-e2e-${randomUUID()}`);
+process.env.SHOP_TOKEN ??= randomUUID();
+
+const executablePath = [
+  process.env.CHROME_PATH,
+  chromium.executablePath(),
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+].find((path) => path && existsSync(path));
+const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+
+export default defineConfig({
+  testDir: "./e2e",
+  outputDir: "../../test-results/browser",
+  timeout: 30_000,
+  forbidOnly: true,
+  retries: 0,
+  workers: 1,
+  reporter: [["list"]],
+  use: {
+    baseURL,
+    trace: "retain-on-failure",
+    launchOptions: {
+      ...(executablePath ? { executablePath } : {}),
+      args: [
+        ...sandbox,
+        "--disable-quic",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--no-first-run",
+      ],
+    },
+  },
+  projects: [{ name: "chromium", use: { ...devices["Desktop Chrome"] } }],
+  webServer: {
+    command: `node node_modules/next/dist/bin/next start -H 127.0.0.1 -p ${port}`,
+    url: baseURL,
+    reuseExistingServer: false,
+    timeout: 60_000,
+    stdout: "pipe",
+    gracefulShutdown: { signal: "SIGTERM", timeout: 5_000 },
+    env: {
+      NEXT_TELEMETRY_DISABLED: "1",
+      PGLITE_DIR: process.env.E2E_PGLITE_DIR,
+      PORT: port,
+      SHOP_TOKEN: process.env.SHOP_TOKEN,
+      TOOLRUN_MODEL: "scripted",
+    },
+  },
+});
