@@ -1,0 +1,80 @@
+import type { ThreadEvent } from "./event.ts";
+import { PROTOCOL_VERSION } from "./event.ts";
+import { reduceThread } from "./reduce-thread.ts";
+import type { Thread } from "./thread.ts";
+
+/** An event on the wire: what its frame says already (seq, at, runId, v) is left out. */
+type WireEvent = Record<string, unknown> & { readonly type: string };
+
+/**
+ * A range of the log on the wire. It covers every seq from `from` to `to`, also those whose events may
+ * not leave the server: a hole between two frames is a loss, a dropped event is not.
+ */
+export interface Frame {
+  readonly from: number;
+  readonly to: number;
+  /** Time of the last event covered. */
+  readonly at: number;
+  readonly runId?: string | undefined;
+  readonly events: readonly WireEvent[];
+}
+
+/** Packs projected events that cover `from` to `to`. */
+export function toFrame(from: number, to: number, at: number, events: readonly ThreadEvent[]): Frame {
+  const runId = events.find((event) => event.runId !== undefined)?.runId;
+  let expected = from;
+  const packed = events.map((event) => {
+    const { seq, at: when, v, runId: run, epoch, ...body } = event;
+    const wire: Record<string, unknown> = body;
+    if (seq !== expected) wire.seq = seq;
+    if (when !== at) wire.at = when;
+    if (run !== runId) wire.runId = run ?? null;
+    if (v !== PROTOCOL_VERSION) wire.v = v;
+    expected = seq + 1;
+    return wire as WireEvent; // body carries its type
+  });
+  return runId === undefined ? { from, to, at, events: packed } : { from, to, at, runId, events: packed };
+}
+
+/** The events of a frame, whole again. */
+export function eventsOf(frame: Frame): ThreadEvent[] {
+  let expected = frame.from;
+  return frame.events.map((wire) => {
+    const { seq = expected, at = frame.at, runId = frame.runId, v = PROTOCOL_VERSION, ...body } = wire;
+    expected = (seq as number) + 1; // checked by parseFrame
+    const envelope = runId === null || runId === undefined ? { seq, at, v } : { seq, at, v, runId };
+    return { ...body, ...envelope } as ThreadEvent; // unknown kinds are passed by the reducer
+  });
+}
+
+/** Folds a frame; `undefined` when it does not join on (a gap: read the thread again). */
+export function reduceFrame(thread: Thread, frame: Frame): Thread | undefined {
+  if (frame.to <= thread.seq) return thread;
+  if (frame.from > thread.seq + 1) return undefined;
+  let next = thread;
+  for (const event of eventsOf(frame)) next = reduceThread(next, event);
+  return { ...next, seq: frame.to, at: frame.at };
+}
+
+/** Reads a frame from the wire; undefined when the text is none. */
+export function parseFrame(text: string): Frame | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const { from, to, at, events } = value as Partial<Frame>; // each field is checked on the next line
+  if (!isCount(from) || !isCount(to) || typeof at !== "number" || !Array.isArray(events)) return undefined;
+  return events.every(isWireEvent) ? (value as Frame) : undefined; // shape checked above
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function isWireEvent(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || !("type" in value)) return false;
+  return !("seq" in value) || isCount(value.seq);
+}

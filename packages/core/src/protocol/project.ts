@@ -1,0 +1,96 @@
+import type { ThreadEvent } from "./event.ts";
+import type { Call, Run, Thread, Turn, TurnPart } from "./thread.ts";
+
+/** What may leave the server of one event; undefined when nothing may. */
+export function projectEvent(event: ThreadEvent): ThreadEvent | undefined {
+  const { epoch, ...open } = event;
+  switch (open.type) {
+    case "run-started":
+      return without(open, "user", "driverId", "by", "key", "bodyHash");
+    case "run-resumed":
+      return { ...open, driverId: "" };
+    case "thread-renamed":
+    case "message-added":
+    case "stop-requested":
+    case "grant-revoked":
+    case "decision-recorded":
+      return without(open, "key", "bodyHash");
+    case "text-added":
+      return open.kind === "reasoning" ? undefined : open;
+    case "turn-ended":
+      return without(open, "opaque");
+    case "call-ready":
+      return without(open, "inputText", "providerId", "opaque", "toolHash", "salt");
+    case "call-judged":
+      // An allowed call goes on: nobody needs to hear it, unless a grant of theirs allowed it.
+      return open.verdict === "allow" && open.by !== "grant" ? undefined : open;
+    case "call-started":
+      return without(open, "key");
+    case "call-settled":
+      return without(open, "toModel");
+    default:
+      return open;
+  }
+}
+
+/** A copy without server-only fields. The rest of an event's shape is what a browser reads. */
+function without<Event extends ThreadEvent>(event: Omit<Event, "epoch">, ...names: string[]): ThreadEvent {
+  const copy: Record<string, unknown> = { ...event };
+  for (const name of names) delete copy[name];
+  return copy as unknown as ThreadEvent; // the removed fields are documented as server only in event.ts
+}
+
+const projectedTurns = new WeakMap<Turn, Turn>();
+
+/** What may leave the server of a thread: equal to folding the projected events. */
+export function projectThread(thread: Thread): Thread {
+  return {
+    ...thread,
+    runs: thread.runs.map(projectRun),
+    active: thread.active.map(projectRun),
+    epoch: 0,
+    driverId: null,
+    activeMs: 0,
+    activeAt: 0,
+    keys: [],
+    anomalies: 0,
+  };
+}
+
+function projectRun(run: Run): Run {
+  return { ...run, user: undefined, turns: run.turns.map(projectTurn), turn: run.turn && projectTurn(run.turn) };
+}
+
+function projectTurn(turn: Turn): Turn {
+  const known = projectedTurns.get(turn);
+  if (known) return known;
+  const parts = turn.parts.reduce<TurnPart[]>(addSpoken, []);
+  const projected = { ...turn, opaque: undefined, parts, calls: turn.calls.map(projectCall) };
+  projectedTurns.set(turn, projected);
+  return projected;
+}
+
+/** Reasoning stays on the server; the texts around it become one, as they do in the browser's fold. */
+function addSpoken(parts: TurnPart[], part: TurnPart): TurnPart[] {
+  const last = parts.at(-1);
+  if (part.type === "reasoning") return parts;
+  if (part.type === "text" && last?.type === "text") {
+    return parts.with(-1, { type: "text", text: last.text + part.text });
+  }
+  parts.push(part);
+  return parts;
+}
+
+function projectCall(call: Call): Call {
+  const silent = call.verdict?.verdict === "allow" && call.verdict.by !== "grant";
+  return {
+    ...call,
+    verdict: silent ? null : call.verdict,
+    inputText: undefined,
+    toModel: undefined,
+    providerId: undefined,
+    opaque: undefined,
+    toolHash: undefined,
+    salt: undefined,
+  };
+}

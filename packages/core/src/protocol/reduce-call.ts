@@ -1,0 +1,167 @@
+import type { CallProgressed, CallReady, CallSettled, DecisionRecorded } from "./call-event.ts";
+import type { ThreadEvent } from "./event.ts";
+import type { Call, Turn } from "./thread.ts";
+import { isSettled } from "./thread.ts";
+
+const LOG_LINES_KEPT = 500;
+
+/** The events of the current turn's calls; undefined when the transition is not legal. */
+export function reduceCall(turn: Turn, event: ThreadEvent): Turn | undefined {
+  if (event.type === "call-proposed") {
+    if (turn.status !== "open" || event.turn !== turn.turn || event.attempt !== turn.attempt) return undefined;
+    return addCall(turn, newCall(event.callId, event.name, "writing"));
+  }
+  if (event.type === "call-ready") return ready(turn, event);
+  if (!("callId" in event) || event.callId === undefined) return undefined;
+  const index = turn.calls.findIndex((call) => call.callId === event.callId);
+  const call = turn.calls[index];
+  const next = call && transition(call, event);
+  return next && { ...turn, calls: turn.calls.with(index, next) };
+}
+
+/** A whole call of a whole turn; it takes the place of what was shown while the model wrote. */
+function ready(turn: Turn, event: CallReady & ThreadEvent): Turn | undefined {
+  if (turn.status !== "ended" || event.turn !== turn.turn) return undefined;
+  const index = turn.calls.findIndex((call) => call.callId === event.callId);
+  const writing = turn.calls[index];
+  if (writing && writing.status !== "writing") return undefined;
+  const { tool, title, summary, input, digest, destructive, inputText, providerId, opaque, toolHash, salt } = event;
+  const call: Call = {
+    ...newCall(event.callId, tool, "queued"),
+    ...{ title, summary, input, digest, destructive, inputText, providerId, opaque, toolHash, salt },
+  };
+  return writing ? { ...turn, calls: turn.calls.with(index, call) } : addCall(turn, call);
+}
+
+function addCall(turn: Turn, call: Call): Turn | undefined {
+  if (turn.calls.some((existing) => existing.callId === call.callId)) return undefined;
+  return {
+    ...turn,
+    calls: [...turn.calls, call],
+    parts: [...turn.parts, { type: "call", index: turn.calls.length }],
+  };
+}
+
+function newCall(callId: string, tool: string, status: "writing" | "queued"): Call {
+  return {
+    callId,
+    tool,
+    status,
+    input: null,
+    draft: "",
+    digest: "",
+    ask: null,
+    decision: null,
+    verdict: null,
+    attempt: 0,
+    failures: 0,
+    progress: null,
+    log: [],
+  };
+}
+
+function transition(call: Call, event: ThreadEvent): Call | undefined {
+  switch (event.type) {
+    case "call-input-added":
+      return call.status === "writing" ? { ...call, draft: call.draft + event.text } : undefined;
+    case "call-judged": {
+      if (call.status !== "queued" || call.verdict || call.ask) return undefined;
+      const { verdict, by, reason, grantId } = event;
+      const input = event.input === undefined ? call.input : event.input;
+      return { ...call, verdict: { verdict, by, reason, grantId }, input, digest: event.digest };
+    }
+    case "decision-requested": {
+      // From `running`: the attempt ended by asking (`return ask(…)`); the answer starts the next one.
+      if ((call.status !== "queued" || call.decision) && call.status !== "running") return undefined;
+      const { kind, digest, prompt, schema, url, editable, scopes, reason, expiresAt } = event;
+      const ask = { kind, digest, prompt, schema, url, editable, scopes, reason, expiresAt, askedAt: event.at };
+      return { ...call, status: "waiting", ask, decision: null };
+    }
+    case "decision-recorded":
+      return decide(call, event);
+    case "call-started":
+      return start(call, event);
+    case "call-progressed":
+      return call.status === "running" && event.attempt === call.attempt ? progressed(call, event) : undefined;
+    case "attempt-failed":
+      if (call.status !== "running" || event.attempt !== call.attempt) return undefined;
+      return { ...call, failures: call.failures + 1, lastError: event.error.message, retryAt: event.retryAt };
+    case "call-interrupted":
+      if (call.status !== "running" || event.attempt !== call.attempt) return undefined;
+      return {
+        ...call,
+        status: "waiting",
+        ask: { kind: "interrupted", digest: call.digest, askedAt: event.at },
+        decision: null,
+      };
+    case "call-settled":
+      return settle(call, event);
+    default:
+      return undefined;
+  }
+}
+
+/** First valid decision wins. A refusal keeps the call waiting until its settlement, in the same batch. */
+function decide(call: Call, event: DecisionRecorded & ThreadEvent): Call | undefined {
+  if (call.status !== "waiting" || !call.ask || call.decision) return undefined;
+  const { action, by, via, digest, value, error, reason, scope, stop } = event;
+  const edited = event.input !== undefined;
+  const decision = {
+    ...{ action, by, via, digest, value, error, reason, scope, stop, at: event.at },
+    originalInput: edited ? call.input : undefined,
+  };
+  const goesOn = action === "approve" || action === "retry" || (action === "answer" && call.ask.kind !== "interrupted");
+  return {
+    ...call,
+    decision,
+    status: goesOn ? "queued" : "waiting",
+    input: event.input === undefined ? call.input : event.input,
+    digest: event.newDigest ?? call.digest,
+  };
+}
+
+function start(call: Call, event: ThreadEvent & { type: "call-started" }): Call | undefined {
+  if (call.status !== "queued" && call.status !== "running") return undefined;
+  if (event.attempt <= call.attempt) return undefined;
+  return {
+    ...call,
+    status: "running",
+    attempt: event.attempt,
+    startedAt: call.startedAt ?? event.at,
+    retryAt: undefined,
+    progress: null,
+    partial: undefined,
+  };
+}
+
+function progressed(call: Call, event: CallProgressed): Call {
+  const { value, max, label } = event;
+  const moved = value !== undefined || max !== undefined || label !== undefined;
+  return {
+    ...call,
+    progress: moved ? { value, max, label } : call.progress,
+    log: event.log ? [...call.log, ...event.log].slice(-LOG_LINES_KEPT) : call.log,
+    partial: event.partial === undefined ? call.partial : event.partial,
+  };
+}
+
+/** The first settlement wins; a result that comes late counts only while the call is interrupted at that attempt. */
+function settle(call: Call, event: CallSettled & ThreadEvent): Call | undefined {
+  if (isSettled(call)) return undefined;
+  if (
+    event.late &&
+    !(call.status === "waiting" && call.ask?.kind === "interrupted" && call.attempt === event.attempt)
+  ) {
+    return undefined;
+  }
+  const { outcome, output, toModel, error, reason, effect, late } = event;
+  return {
+    ...call,
+    status: outcome,
+    ...{ output, toModel, error, reason, effect, late },
+    endedAt: event.at,
+    retryAt: undefined,
+    partial: undefined,
+    draft: "",
+  };
+}

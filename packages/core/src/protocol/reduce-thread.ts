@@ -1,0 +1,276 @@
+import type { EventDraft, MessageAdded, RunStarted, ThreadEvent } from "./event.ts";
+import { isControl, PROTOCOL_VERSION } from "./event.ts";
+import { reduceCall } from "./reduce-call.ts";
+import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
+import type { Run, Thread, Turn } from "./thread.ts";
+import type { Actor, Usage } from "./values.ts";
+
+const KEYS_KEPT = 256;
+
+/**
+ * The only writer of Thread: pure, total, idempotent by seq. An event whose transition is not legal in
+ * this state is ignored and counted, so that every reader of a log comes to the same state.
+ */
+export function reduceThread(thread: Thread, event: ThreadEvent): Thread {
+  if (event.seq <= thread.seq) return thread;
+  const next = apply(thread, event) ?? { ...thread, anomalies: thread.anomalies + 1 };
+  return stamp(next, event);
+}
+
+/** Place, time, active time and the key of a write: what every event carries. */
+function stamp(thread: Thread, event: ThreadEvent): Thread {
+  const mine = event.epoch !== undefined && event.epoch === thread.epoch;
+  const writeKey = keyOf(event);
+  return {
+    ...thread,
+    seq: event.seq,
+    at: event.at,
+    unknown: thread.unknown || event.v > PROTOCOL_VERSION,
+    // Waiting and the hours between a crash and a takeover never count: only time between events of one epoch.
+    activeMs: mine && thread.activeAt > 0 ? thread.activeMs + Math.max(0, event.at - thread.activeAt) : thread.activeMs,
+    activeAt: mine ? event.at : thread.activeAt,
+    keys: writeKey ? [...thread.keys.slice(-(KEYS_KEPT - 1)), writeKey] : thread.keys,
+  };
+}
+
+function keyOf(event: ThreadEvent): Thread["keys"][number] | undefined {
+  if (!("key" in event && "bodyHash" in event && event.by && event.key && event.bodyHash)) return undefined;
+  const { key, bodyHash, by, seq, runId } = event;
+  return { key, userId: by.id, bodyHash, seq, runId };
+}
+
+/** The next state, or undefined when the transition is not legal. */
+function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
+  switch (event.type) {
+    case "thread-created":
+      if (thread.createdAt > 0) return undefined;
+      return {
+        ...thread,
+        createdAt: event.at,
+        owner: event.owner ?? "",
+        agent: event.agent,
+        title: event.title,
+      };
+    case "thread-renamed":
+      return { ...thread, title: event.title };
+    case "message-added":
+      return { ...thread, messages: [...thread.messages, messageOf(event)] };
+    case "run-started":
+      return startRun(thread, event);
+    case "run-resumed":
+      return owned(
+        updateRoot(thread, (run) => ({ ...run, status: "running", dueAt: undefined })),
+        event.epoch,
+        event.driverId,
+      );
+    case "run-waiting":
+      return released(updateRoot(thread, (run) => ({ ...run, status: "waiting", dueAt: event.dueAt })));
+    case "run-handed-over":
+      return released(updateRoot(thread, (run) => ({ ...run, dueAt: event.dueAt })));
+    case "stop-requested": {
+      const stop = { by: event.by, at: event.at, reason: event.reason };
+      return updateRun(thread, event.runId, (run) => (run.stop ? undefined : { ...run, stop }));
+    }
+    case "run-ended":
+      return endRun(thread, event);
+    case "limit-reached":
+      return updateRun(thread, event.runId, (run) => ({
+        ...run,
+        limits: [...run.limits, { limit: event.limit, count: event.count, follows: event.follows }],
+      }));
+    case "grant-revoked":
+      return { ...thread, grants: thread.grants.filter((grant) => grant.grantId !== event.grantId) };
+    case "turn-started":
+      return startTurn(thread, event);
+    case "decision-recorded": {
+      const decided = onCall(thread, event);
+      return decided && withGrant(decided, event);
+    }
+    case "text-added":
+    case "part-added":
+    case "turn-ended":
+      return onTurn(thread, event);
+    case "attempt-failed":
+      return event.callId === undefined ? onTurn(thread, event) : onCall(thread, event);
+    case "call-proposed":
+    case "call-input-added":
+    case "call-ready":
+    case "call-judged":
+    case "decision-requested":
+    case "call-started":
+    case "call-progressed":
+    case "call-interrupted":
+    case "call-settled":
+      return onCall(thread, event);
+    default:
+      return unknownEvent(thread, event);
+  }
+}
+
+/** Followers pass kinds they do not know; a driver must not go on past an unknown control event. */
+function unknownEvent(thread: Thread, event: never): Thread {
+  return isControl(event as { type: string }) ? { ...thread, unknown: true } : thread; // newer code wrote it
+}
+
+function messageOf(event: MessageAdded & ThreadEvent): Thread["messages"][number] {
+  return { messageId: event.messageId, seq: event.seq, at: event.at, parts: event.parts, by: event.by };
+}
+
+function startRun(thread: Thread, event: ThreadEvent & RunStarted): Thread | undefined {
+  if (event.runId === undefined) return undefined;
+  if (event.depth === 0 ? thread.active.length > 0 : thread.active.length === 0) return undefined;
+  const run: Run = {
+    runId: event.runId,
+    status: "running",
+    depth: event.depth,
+    trigger: event.trigger,
+    parentCallId: event.parentCallId,
+    continues: event.continues,
+    startedSeq: event.seq,
+    startedAt: event.at,
+    turns: [],
+    turn: null,
+    callCount: 0,
+    limits: [],
+    stop: null,
+    text: "",
+    usage: {},
+    agentVersion: event.agentVersion,
+    user: event.user,
+  };
+  const next = { ...thread, active: [...thread.active, run] };
+  if (event.depth > 0) return next;
+  return owned({ ...next, activeMs: 0, activeAt: 0 }, event.epoch, event.driverId);
+}
+
+function endRun(thread: Thread, event: ThreadEvent & { type: "run-ended" }): Thread | undefined {
+  const run = thread.active.find((candidate) => candidate.runId === event.runId);
+  if (!run) return undefined;
+  const { outcome, limit, code, text, usage } = event;
+  const ended: Run = {
+    ...run,
+    status: "ended",
+    endedAt: event.at,
+    turn: run.turn && abandonTurn(run.turn, event.at),
+    dueAt: undefined,
+    outcome,
+    limit,
+    code,
+    text,
+    usage,
+  };
+  const next = {
+    ...thread,
+    active: thread.active.filter((candidate) => candidate !== run),
+    runs: [...thread.runs, ended],
+    grants: thread.grants.filter((grant) => grant.scope !== "run" || grant.runId !== run.runId),
+  };
+  return run.depth === 0 ? released(next) : next;
+}
+
+function startTurn(thread: Thread, event: ThreadEvent & { type: "turn-started" }): Thread | undefined {
+  const next = updateRun(thread, event.runId, (run) => {
+    const current = run.turn;
+    const turn: Turn = {
+      turn: event.turn,
+      attempt: event.attempt,
+      cuts: current?.status === "open" && current.turn === event.turn ? current.cuts + 1 : 0,
+      status: "open",
+      startedSeq: event.seq,
+      startedAt: event.at,
+      model: event.model,
+      toolsOff: event.toolsOff,
+      note: event.note,
+      parts: [],
+      calls: [],
+    };
+    if (current && current.turn === event.turn && current.status !== "ended") {
+      // A new attempt at the same turn drops whatever the abandoned one had written.
+      return event.attempt > current.attempt ? { ...run, turn } : undefined;
+    }
+    if (event.turn !== (current?.turn ?? 0) + 1 || (current && current.status !== "ended")) return undefined;
+    return { ...run, turns: current ? [...run.turns, current] : run.turns, turn };
+  });
+  const isRoot = next?.active[0]?.runId === event.runId;
+  return next && isRoot ? { ...next, consumedSeq: event.seq } : next;
+}
+
+function onTurn(thread: Thread, event: ThreadEvent): Thread | undefined {
+  return updateRun(thread, event.runId, (run) => {
+    const turn = run.turn && reduceTurn(run.turn, event);
+    if (!turn) return undefined;
+    return turn.usage && turn.usage !== run.turn?.usage
+      ? { ...run, turn, usage: addUsage(run.usage, turn.usage) }
+      : { ...run, turn };
+  });
+}
+
+/** Calls of the current turn only: a settled turn is never touched again. */
+function onCall(thread: Thread, event: ThreadEvent): Thread | undefined {
+  return updateRun(thread, event.runId, (run) => {
+    const turn = run.turn && reduceCall(run.turn, event);
+    if (!turn) return undefined;
+    return event.type === "call-ready" ? { ...run, turn, callCount: run.callCount + 1 } : { ...run, turn };
+  });
+}
+
+function withGrant(thread: Thread, event: ThreadEvent & { type: "decision-recorded" }): Thread {
+  if (event.action !== "approve" || (event.scope !== "run" && event.scope !== "thread")) return thread;
+  const calls = thread.active.find((run) => run.runId === event.runId)?.turn?.calls;
+  const call = calls?.find((candidate) => candidate.callId === event.callId);
+  if (!call) return thread;
+  const { scope, runId, by, at } = event;
+  const grant = { grantId: `g-${event.callId}`, tool: call.tool, input: call.input, scope, runId, by, at };
+  return { ...thread, grants: [...thread.grants, grant] };
+}
+
+function updateRun(
+  thread: Thread,
+  runId: string | undefined,
+  update: (run: Run) => Run | undefined,
+): Thread | undefined {
+  const index = thread.active.findIndex((run) => run.runId === runId);
+  const run = thread.active[index];
+  const updated = run && update(run);
+  return updated && { ...thread, active: thread.active.with(index, updated) };
+}
+
+function updateRoot(thread: Thread, update: (run: Run) => Run): Thread | undefined {
+  return updateRun(thread, thread.active[0]?.runId, update);
+}
+
+/** An epoch opens. A browser sees neither epoch nor driver: both stay at their empty value there. */
+function owned(
+  thread: Thread | undefined,
+  epoch: number | undefined,
+  driverId: string | undefined,
+): Thread | undefined {
+  if (!thread || driverId === undefined || epoch === undefined) return thread;
+  return { ...thread, epoch, driverId, activeAt: 0 };
+}
+
+/** The epoch closes: whoever wants to drive must claim. */
+function released(thread: Thread | undefined): Thread | undefined {
+  return thread && { ...thread, driverId: null };
+}
+
+/** Adds token counts; a count nobody reported stays unreported. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  const sum: Record<string, number> = {};
+  for (const part of [left, right]) {
+    for (const [name, count] of Object.entries(part)) {
+      if (typeof count === "number") sum[name] = (sum[name] ?? 0) + count;
+    }
+  }
+  return sum;
+}
+
+/** Gives a draft its place, time and version. */
+export function sealEvent(draft: EventDraft, seq: number, at: number): ThreadEvent {
+  return { ...draft, seq, at, v: PROTOCOL_VERSION };
+}
+
+/** The user behind an actor-like value. */
+export function actorOf(user: { readonly id: string; readonly name?: string | undefined }): Actor {
+  return user.name === undefined ? { id: user.id } : { id: user.id, name: user.name };
+}

@@ -1,0 +1,40 @@
+import type { ThreadEvent } from "./event.ts";
+import type { Turn, TurnPart } from "./thread.ts";
+
+/** The events of a model call; undefined when the transition is not legal. */
+export function reduceTurn(turn: Turn, event: ThreadEvent): Turn | undefined {
+  if (turn.status !== "open" || !("attempt" in event) || event.attempt !== turn.attempt) return undefined;
+  if (!("turn" in event) || event.turn !== turn.turn) return undefined;
+  switch (event.type) {
+    case "text-added":
+      return { ...turn, parts: addText(turn.parts, event.kind ?? "text", event.text) };
+    case "part-added":
+      return { ...turn, parts: [...turn.parts, event.part] };
+    case "turn-ended": {
+      const { finishReason, usage, opaque } = event;
+      return { ...turn, status: "ended", endedAt: event.at, finishReason, usage, opaque };
+    }
+    case "attempt-failed":
+      return { ...abandonTurn(turn, event.at), error: event.error, retryAt: event.retryAt };
+    default:
+      return undefined;
+  }
+}
+
+/** A model call that broke off: its text stays to be read, its half-written calls never were calls. */
+export function abandonTurn(turn: Turn, at: number): Turn {
+  if (turn.status !== "open") return turn;
+  return {
+    ...turn,
+    status: "failed",
+    endedAt: at,
+    calls: [],
+    parts: turn.parts.filter((part) => part.type !== "call"),
+  };
+}
+
+function addText(parts: readonly TurnPart[], type: "text" | "reasoning", text: string): readonly TurnPart[] {
+  const last = parts.at(-1);
+  if (last?.type === type) return parts.with(-1, { type, text: last.text + text });
+  return [...parts, { type, text }];
+}
