@@ -1,0 +1,105 @@
+import { canonicalJson } from "../protocol/digest.ts";
+import type { Thread } from "../protocol/thread.ts";
+import type { Json, VerdictBy, VerdictName } from "../protocol/values.ts";
+import type { Agent, AgentTool } from "./define-agent.ts";
+import type { PolicyContext } from "./policy.ts";
+import type { AskOptions, Verdict } from "./verdict.ts";
+
+/** The outcome of all opinions over one call. */
+export interface Judgement {
+  readonly verdict: VerdictName;
+  readonly by: VerdictBy;
+  readonly reason?: string | undefined;
+  readonly grantId?: string | undefined;
+  /** The input to run instead, when a policy changed it. Not validated yet. */
+  readonly modified?: Json | undefined;
+  /** Present when a person is to be asked. */
+  readonly ask?: AskOptions | undefined;
+}
+
+interface Opinion {
+  readonly verdict: Verdict;
+  readonly by: VerdictBy;
+}
+
+/** Asks the agent's policy and the tool's own rule; synchronous where both are. */
+export function judgeCall(
+  agent: Agent,
+  { tool, name }: AgentTool,
+  call: { readonly callId: string; readonly input: Json },
+  context: PolicyContext,
+  grants: Thread["grants"],
+): Judgement | Promise<Judgement> {
+  const { readOnly, destructive } = tool;
+  const seen = { tool: name, input: call.input as never, callId: call.callId, readOnly, destructive }; // validated by the tool's schema
+  const policy = opinion("policy", () => agent.policy?.(seen, context));
+  const own = opinion("tool", () =>
+    typeof tool.approval === "function" ? tool.approval(call.input, context) : tool.approval,
+  );
+  const decide = (opinions: readonly Opinion[]): Judgement =>
+    combine(opinions, { name, readOnly, destructive, input: call.input }, grants);
+  if (policy instanceof Promise || own instanceof Promise) return Promise.all([policy, own]).then(decide);
+  return decide([policy, own]);
+}
+
+const FAILED: Verdict = { deny: "The rule for this tool failed, so it was not run." };
+
+function opinion(by: VerdictBy, ask: () => Verdict | Promise<Verdict>): Opinion | Promise<Opinion> {
+  try {
+    const verdict = ask();
+    if (!(verdict instanceof Promise)) return { verdict, by };
+    return verdict.then(
+      (value) => ({ verdict: value, by }),
+      () => ({ verdict: FAILED, by }),
+    );
+  } catch {
+    return { verdict: FAILED, by };
+  }
+}
+
+interface Judged {
+  readonly name: string;
+  readonly readOnly: boolean;
+  readonly destructive: boolean;
+  readonly input: Json;
+}
+
+/** Deny beats ask beats allow; with no opinion anywhere readOnly is allowed and the rest asks. */
+function combine(opinions: readonly Opinion[], call: Judged, grants: Thread["grants"]): Judgement {
+  const denied = opinions.find(({ verdict }) => typeof verdict === "object" && "deny" in verdict);
+  if (denied && typeof denied.verdict === "object" && "deny" in denied.verdict) {
+    return { verdict: "deny", by: denied.by, reason: denied.verdict.deny };
+  }
+  const modify = opinions.find(({ verdict }) => typeof verdict === "object" && "modify" in verdict);
+  const modified =
+    typeof modify?.verdict === "object" && "modify" in modify.verdict ? modify.verdict.modify : undefined;
+  const asked = opinions.find(({ verdict }) => asks(verdict));
+  const allowed = opinions.find(({ verdict }) => verdict === "allow") ?? modify;
+  if (asked || (!allowed && !call.readOnly)) {
+    const ask = askOptions(asked?.verdict, call.destructive);
+    if (modified !== undefined) return { verdict: "modify", by: modify?.by ?? "policy", modified, ask };
+    const grant = call.destructive ? undefined : findGrant(grants, call);
+    if (grant) return { verdict: "allow", by: "grant", grantId: grant.grantId };
+    return { verdict: "ask", by: asked?.by ?? "default", ask, reason: ask.reason };
+  }
+  if (modified !== undefined) return { verdict: "modify", by: modify?.by ?? "policy", modified };
+  return { verdict: "allow", by: allowed?.by ?? "default" };
+}
+
+function asks(verdict: Verdict): boolean {
+  if (verdict === "ask") return true;
+  return typeof verdict === "object" && ("ask" in verdict || ("modify" in verdict && verdict.then === "ask"));
+}
+
+function askOptions(verdict: Verdict, destructive: boolean): AskOptions {
+  const given = typeof verdict === "object" && "ask" in verdict ? verdict.ask : {};
+  const scopes = destructive ? (["once"] as const) : (given.scopes ?? (["once", "run"] as const));
+  return { ...given, editable: given.editable ?? true, scopes };
+}
+
+function findGrant(grants: Thread["grants"], call: Judged): Thread["grants"][number] | undefined {
+  const candidates = grants.filter((grant) => grant.tool === call.name);
+  if (candidates.length === 0) return undefined;
+  const wanted = canonicalJson(call.input);
+  return candidates.find((grant) => canonicalJson(grant.input) === wanted);
+}

@@ -1,0 +1,243 @@
+import { checkCall } from "../agent/check-call.ts";
+import type { Agent } from "../agent/define-agent.ts";
+import type { ModelMessage, ModelPart } from "../model/model.ts";
+import { ModelError } from "../model/model.ts";
+import { digestCall } from "../protocol/digest.ts";
+import type { EventDraft } from "../protocol/event.ts";
+import type { OpaqueBlock, Usage } from "../protocol/values.ts";
+import type { Clock } from "./clock.ts";
+
+export interface CallModel {
+  readonly runId: string;
+  readonly turn: number;
+  readonly attempt: number;
+  readonly toolsOff: boolean;
+  readonly agent: Agent;
+  readonly messages: readonly ModelMessage[];
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly emit: (...drafts: readonly EventDraft[]) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** A call as the model wrote it; real only once the turn ended. */
+interface Proposed {
+  readonly callId: string;
+  readonly providerId: string;
+  readonly name: string;
+  input: string;
+  complete: boolean;
+  opaque: readonly OpaqueBlock[] | undefined;
+}
+
+/** What a stream added up to. */
+interface Turn {
+  readonly calls: Map<string, Proposed>;
+  readonly opaque: OpaqueBlock[];
+  end: { readonly reason: string; readonly usage?: Usage | undefined } | undefined;
+  stray: boolean;
+}
+
+/**
+ * One model call, from request to recorded end. Text goes out as it comes; `turn-ended` and its calls are
+ * one batch, so that nobody is asked about a call of a turn that is then repeated. Never rejects.
+ */
+export async function callModel(options: CallModel): Promise<void> {
+  const abort = new AbortController();
+  const onStop = (): void => abort.abort(options.signal.reason);
+  options.signal.addEventListener("abort", onStop, { once: true });
+  const turn: Turn = { calls: new Map(), opaque: [], end: undefined, stray: false };
+  try {
+    await readAnswer(options, turn, abort);
+    if (!turn.end) throw new ModelError("The answer broke off before its end.", { retryable: true });
+    options.emit(...(await closingEvents(options, turn)));
+  } catch (error) {
+    if (options.signal.aborted) return; // stopped: the text so far stays, the loop ends the run
+    options.emit(failedAttempt(options, error));
+  } finally {
+    options.signal.removeEventListener("abort", onStop);
+    abort.abort();
+  }
+}
+
+/** Reads to the end part. Silence is a failure: before the first part and between any two. */
+async function readAnswer(options: CallModel, turn: Turn, abort: AbortController): Promise<void> {
+  const { agent, toolsOff, messages, clock } = options;
+  const request = { messages, tools: toolsOff ? [] : agent.specs };
+  const silenceMs = agent.modelSilenceMs;
+  let silent: ((error: Error) => void) | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    silent = reject;
+  });
+  silence.catch(() => undefined);
+  let heardAt = clock.monotonic();
+  let cancel: () => void = () => undefined;
+  // One timer for the whole answer, moved on only when it fires: a delta costs no timer.
+  const watch = (ms: number): void => {
+    cancel = clock.after(ms, () => {
+      const left = heardAt + silenceMs - clock.monotonic();
+      if (left > 0) return watch(left);
+      const error = new ModelError(`The model was silent for ${silenceMs} ms.`, { retryable: true, status: 408 });
+      abort.abort(error);
+      silent?.(error);
+    });
+  };
+  watch(silenceMs);
+  const stopped = new Promise<never>((_, reject) => {
+    abort.signal.addEventListener("abort", () => reject(abort.signal.reason), { once: true });
+  });
+  stopped.catch(() => undefined);
+  const read = async (): Promise<void> => {
+    for await (const parts of agent.model.stream(request, abort.signal)) {
+      if (abort.signal.aborted) return;
+      heardAt = clock.monotonic();
+      if (isList(parts)) for (const part of parts) take(part, options, turn);
+      else take(parts, options, turn);
+      if (turn.end) return;
+    }
+  };
+  try {
+    await Promise.race([read(), silence, stopped]);
+  } finally {
+    cancel();
+  }
+}
+
+function isList(parts: ModelPart | readonly ModelPart[]): parts is readonly ModelPart[] {
+  return Array.isArray(parts);
+}
+
+function take(part: ModelPart, options: CallModel, turn: Turn): void {
+  const { runId, turn: number, attempt, emit } = options;
+  const at = { runId, turn: number, attempt };
+  switch (part.type) {
+    case "text":
+      if (part.text) emit({ type: "text-added", ...at, text: part.text });
+      return;
+    case "reasoning":
+      if (part.text) emit({ type: "text-added", ...at, kind: "reasoning", text: part.text });
+      return;
+    case "source":
+    case "file":
+      emit({ type: "part-added", ...at, part });
+      return;
+    case "opaque":
+      turn.opaque.push(part.block);
+      return;
+    case "call-start":
+      propose(part.id, part.name, options, turn);
+      return;
+    case "call-input": {
+      const call = turn.calls.get(part.id);
+      if (!call || call.complete || !part.text) return;
+      call.input += part.text;
+      emit({ type: "call-input-added", runId, callId: call.callId, text: part.text });
+      return;
+    }
+    case "call": {
+      const call = turn.calls.get(part.id) ?? propose(part.id, part.name, options, turn);
+      if (!call || call.complete) return; // the same call twice is one call
+      call.input = part.input;
+      call.complete = true;
+      call.opaque = part.opaque;
+      return;
+    }
+    case "end":
+      turn.end = part;
+      return;
+    default:
+      part satisfies never; // parts this version does not know are passed over
+  }
+}
+
+/** Mints our own id at first sight: the provider's is a hint that links the parts of one stream. */
+function propose(id: string, name: string, options: CallModel, turn: Turn): Proposed | undefined {
+  if (options.toolsOff) {
+    turn.stray = true; // the last answer has no tools: a call in it is dropped
+    return undefined;
+  }
+  const known = turn.calls.get(id);
+  if (known) return known;
+  const callId = options.newId();
+  const call: Proposed = { callId, providerId: id, name, input: "", complete: false, opaque: undefined };
+  turn.calls.set(id, call);
+  const { runId, turn: number, attempt } = options;
+  options.emit({ type: "call-proposed", runId, callId, turn: number, attempt, name });
+  return call;
+}
+
+async function closingEvents(options: CallModel, turn: Turn): Promise<EventDraft[]> {
+  const { runId, turn: number, attempt } = options;
+  const calls = [...turn.calls.values()];
+  const half = calls.find((call) => !call.complete);
+  if (half) throw new ModelError(`The answer ended inside the arguments of ${half.name}.`, { retryable: true });
+  const ended: EventDraft = {
+    type: "turn-ended",
+    runId,
+    turn: number,
+    attempt,
+    finishReason: turn.stray ? "dropped-calls" : (turn.end?.reason ?? "stop"),
+    usage: turn.end?.usage,
+    opaque: turn.opaque.length > 0 ? turn.opaque : undefined,
+  };
+  const events: EventDraft[] = [ended];
+  for (const call of calls) {
+    const checked = readyEvents(call, options);
+    events.push(...(checked instanceof Promise ? await checked : checked));
+  }
+  return events;
+}
+
+/** `call-ready`, and its settlement at once when it cannot be a call: nobody is asked about it. */
+function readyEvents(call: Proposed, options: CallModel): readonly EventDraft[] | Promise<readonly EventDraft[]> {
+  const { agent, runId, turn, newId } = options;
+  const checked = checkCall(agent, call.name, call.input);
+  const toEvents = (result: Awaited<typeof checked>): readonly EventDraft[] => {
+    const { callId, name, providerId, opaque } = call;
+    const base = { type: "call-ready", runId, callId, turn, tool: name, providerId, opaque } as const;
+    const salt = newId();
+    if (!result.ok) {
+      const { input, error } = result;
+      const digest = digestCall({ tool: name, toolHash: "", input: null, salt });
+      const refused: EventDraft = { ...base, input, inputText: call.input, toolHash: "", salt, digest };
+      return [refused, { type: "call-settled", runId, callId, outcome: "failed", error, effect: "none" }];
+    }
+    const { tool, input, canonical } = result;
+    const digest = digestCall({ tool: name, toolHash: tool.hash, input, salt });
+    const inputText = canonical === call.input ? undefined : call.input;
+    const { title, destructive } = tool.tool;
+    const summary = summaryOf(tool.tool.summary, input, options);
+    const shown = { title, summary, destructive: destructive || undefined };
+    return [{ ...base, ...shown, input, inputText, toolHash: tool.hash, salt, digest }];
+  };
+  return checked instanceof Promise ? checked.then(toEvents) : toEvents(checked);
+}
+
+function summaryOf(
+  summary: ((input: unknown) => string) | undefined,
+  input: unknown,
+  options: CallModel,
+): string | undefined {
+  try {
+    return summary?.(input).slice(0, 200);
+  } catch (error) {
+    options.onError(error); // a card without its line is still a card
+    return undefined;
+  }
+}
+
+const MAX_BACKOFF_MS = 30_000;
+
+/** Tried again while attempts are left and another try could help; a provider's text stays on the server. */
+function failedAttempt(options: CallModel, error: unknown): EventDraft {
+  options.onError(error);
+  const { runId, turn, attempt, agent, clock } = options;
+  const known = error instanceof ModelError ? error : undefined;
+  const again = (known?.retryable ?? true) && attempt < agent.rules.modelAttempts;
+  const backoff = Math.min(MAX_BACKOFF_MS, 500 * 2 ** (attempt - 1));
+  const retryAt = again ? clock.now() + Math.max(backoff, known?.retryAfterMs ?? 0) : undefined;
+  const code = known?.status === 408 ? "model-timed-out" : "model-failed";
+  const message = known?.status ? `The model answered with an error (${known.status}).` : "The model did not answer.";
+  return { type: "attempt-failed", runId, turn, attempt, error: { code, message }, retryAt };
+}

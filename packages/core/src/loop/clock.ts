@@ -1,0 +1,89 @@
+/** Time and randomness, handed in so that tests decide them. */
+export interface Clock {
+  /** Wall clock, ms since the epoch. */
+  now(): number;
+  /** Never goes back; for deadlines. */
+  monotonic(): number;
+  /** Calls back once after `ms`; the returned function cancels it. */
+  after(ms: number, callback: () => void): () => void;
+  /** Resolves when everything that is ready now has run: what arrives until then travels together. */
+  breath(): Promise<void>;
+}
+
+interface Entry {
+  readonly due: number;
+  readonly callback: () => void;
+}
+
+/**
+ * The one file with timers. Next's development server throws away every setTimeout of an edge route when a
+ * page is saved; AbortSignal.timeout survives. One signal is armed for the earliest entry.
+ */
+export function systemClock(): Clock {
+  const entries = new Set<Entry>();
+  let armedFor = Number.POSITIVE_INFINITY;
+
+  const fire = (): void => {
+    armedFor = Number.POSITIVE_INFINITY;
+    const now = performance.now();
+    for (const entry of [...entries]) {
+      if (entry.due > now) continue;
+      entries.delete(entry);
+      entry.callback();
+    }
+    let next = Number.POSITIVE_INFINITY;
+    for (const entry of entries) next = Math.min(next, entry.due);
+    arm(next);
+  };
+  const arm = (due: number): void => {
+    if (due >= armedFor) return;
+    armedFor = due;
+    const ms = Math.max(1, Math.min(Math.ceil(due - performance.now()), 2_000_000_000));
+    const signal = AbortSignal.timeout(ms);
+    armed.add(signal); // a signal nobody holds may be collected before it fires
+    signal.addEventListener("abort", () => {
+      armed.delete(signal);
+      fire();
+    });
+  };
+
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    after(ms, callback) {
+      const entry = { due: performance.now() + Math.max(0, ms), callback };
+      entries.add(entry);
+      arm(entry.due);
+      return () => entries.delete(entry);
+    },
+    breath,
+  };
+}
+
+const armed = new Set<AbortSignal>();
+
+/** A turn of the event loop where the runtime has one to give, else a few microtasks. */
+function breath(): Promise<void> {
+  if (typeof setImmediate === "function") return new Promise((resolve) => setImmediate(resolve));
+  return microtasks(32);
+}
+
+async function microtasks(count: number): Promise<void> {
+  for (let index = 0; index < count; index++) await undefined;
+}
+
+/** 132 random bits as 22 base64url characters. */
+export function newId(): string {
+  if (at + BYTES > pool.length) {
+    crypto.getRandomValues(pool);
+    at = 0;
+  }
+  let id = "";
+  for (const end = at + BYTES; at < end; at++) id += ID_ALPHABET[(pool[at] ?? 0) & 63];
+  return id;
+}
+
+const BYTES = 22;
+const ID_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const pool = new Uint8Array(BYTES * 128);
+let at = pool.length;

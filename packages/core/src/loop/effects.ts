@@ -1,0 +1,107 @@
+import { promptOf } from "../model/prompt.ts";
+import type { EventDraft, ThreadEvent } from "../protocol/event.ts";
+import type { Thread } from "../protocol/thread.ts";
+import { findCall } from "../protocol/thread.ts";
+import { callModel } from "./call-model.ts";
+import type { LoopContext } from "./context.ts";
+import { callKey, turnKey } from "./next-action.ts";
+import { runCall } from "./run-call.ts";
+
+/** What one driver has under way. */
+export interface Effects {
+  /** `callKey` and `turnKey` of everything that has not reported its end. */
+  readonly inFlight: ReadonlySet<string>;
+  readonly aborting: boolean;
+  /** Resolves when nothing is in flight. */
+  readonly settled: Promise<void>;
+  /** Performs committed intents; false when `mayStartUntil` has passed: then nothing more is started. */
+  start(intents: readonly ThreadEvent[], thread: Thread, mayStartUntil: number): boolean;
+  /** Aborts the signals of everything in flight. */
+  abort(): void;
+}
+
+/** Starts effects and keeps count of them; each reports to the loop's queue. */
+export function createEffects(options: LoopContext): Effects {
+  const { agent, clock, queue, newId, onError, user } = options;
+  const running = new Map<string, { readonly abort: AbortController; readonly done: Promise<void> }>();
+  const inFlight = new Set<string>();
+  let aborting = false;
+
+  const launch = (key: string, run: (signal: AbortSignal) => Promise<void>): void => {
+    const abort = new AbortController();
+    inFlight.add(key);
+    const done = run(abort.signal).then(() => {
+      inFlight.delete(key);
+      running.delete(key);
+      if (running.size === 0) aborting = false;
+      queue.wake();
+    });
+    running.set(key, { abort, done });
+  };
+
+  const startCall = (event: ThreadEvent & { type: "call-started" }, thread: Thread): void => {
+    const found = findCall(thread, event.callId);
+    const tool = found && agent.tools.get(found.call.tool);
+    if (!found || !tool) return;
+    launch(callKey(event.callId, event.attempt), (signal) =>
+      runCall({
+        runId: found.run.runId,
+        threadId: thread.id,
+        call: found.call,
+        tool,
+        user,
+        idempotencyKey: event.key,
+        timeoutMs: Math.min(tool.tool.timeoutMs, options.budgetEndsAt - clock.monotonic()),
+        signal,
+        clock,
+        emit: (draft: EventDraft) => queue.push(draft),
+        onError,
+      }),
+    );
+  };
+
+  const startTurn = (event: ThreadEvent & { type: "turn-started" }, thread: Thread): void => {
+    const run = thread.active.find((candidate) => candidate.runId === event.runId);
+    if (!run) return;
+    const { turn, attempt } = event;
+    const instructions = typeof agent.instructions === "function" ? agent.instructions({ user }) : agent.instructions;
+    launch(turnKey(run.runId, turn, attempt), (signal) =>
+      callModel({
+        runId: run.runId,
+        turn,
+        attempt,
+        toolsOff: event.toolsOff ?? false,
+        agent,
+        messages: promptOf(thread, run, instructions),
+        signal,
+        clock,
+        newId,
+        emit: (...drafts) => queue.push(...drafts),
+        onError,
+      }),
+    );
+  };
+
+  return {
+    inFlight,
+    get aborting() {
+      return aborting;
+    },
+    get settled() {
+      return Promise.all([...running.values()].map(({ done }) => done)).then(() => undefined);
+    },
+    start(intents, thread, mayStartUntil) {
+      for (const event of intents) {
+        // Checked here, in the same synchronous step as the call: a lease that ran out starts nothing.
+        if (clock.monotonic() >= mayStartUntil) return false;
+        if (event.type === "call-started") startCall(event, thread);
+        if (event.type === "turn-started") startTurn(event, thread);
+      }
+      return true;
+    },
+    abort() {
+      aborting = running.size > 0;
+      for (const { abort } of running.values()) abort.abort(new DOMException("Stopped.", "AbortError"));
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import type { AgentTool } from "../agent/define-agent.ts";
+import type { ToolContext } from "../agent/tool.ts";
+import type { CallProgressed } from "../protocol/call-event.ts";
+import type { EventDraft } from "../protocol/event.ts";
+import type { Call } from "../protocol/thread.ts";
+import type { User } from "../protocol/typed.ts";
+import type { Clock } from "./clock.ts";
+import { encodeResult } from "./encode-result.ts";
+
+/** How long a stopped or timed-out tool may take to end by itself before we go on without it. */
+const GRACE_MS = 2_000;
+const PROGRESS_EVERY_MS = 100;
+const MAX_PARTIAL_CHARS = 64 * 1024;
+
+export interface RunCall {
+  readonly runId: string;
+  readonly threadId: string;
+  readonly call: Call;
+  readonly tool: AgentTool;
+  readonly user: User;
+  readonly idempotencyKey: string;
+  readonly timeoutMs: number;
+  /** Aborts on stop and when another driver took over. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly emit: (draft: EventDraft) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** How an attempt ended, for the loop to record. */
+type Ending =
+  | { readonly type: "returned"; readonly output: unknown }
+  | { readonly type: "threw"; readonly error: unknown }
+  | { readonly type: "timed-out" }
+  | { readonly type: "stopped" };
+
+/**
+ * Runs one attempt of a call to its recorded end. `execute` is called synchronously, in the same step as
+ * the caller's check of its lease. Never rejects.
+ */
+export function runCall(options: RunCall): Promise<void> {
+  const { call, tool, clock, emit, runId } = options;
+  const abort = new AbortController();
+  const reports = createReports(options);
+  const ending = new Promise<Ending>((resolve) => {
+    const onTimeout = (): void => {
+      abort.abort(new DOMException("The tool took too long.", "TimeoutError"));
+      resolve({ type: "timed-out" });
+    };
+    let cancelGrace: (() => void) | undefined;
+    const onStop = (): void => {
+      abort.abort(options.signal.reason);
+      cancelGrace = clock.after(GRACE_MS, () => resolve({ type: "stopped" }));
+    };
+    const cancelTimeout = clock.after(options.timeoutMs, onTimeout);
+    options.signal.addEventListener("abort", onStop, { once: true });
+    const done = (end: Ending): void => {
+      cancelTimeout();
+      cancelGrace?.();
+      options.signal.removeEventListener("abort", onStop);
+      resolve(end);
+    };
+    execute(options, reports, abort.signal).then(
+      (output) => done({ type: "returned", output }),
+      (error) => done(options.signal.aborted ? { type: "stopped" } : { type: "threw", error }),
+    );
+  });
+  return ending.then((end) => {
+    reports.close();
+    emit({ runId, ...settlement(end, call, tool, options) });
+  });
+}
+
+async function execute({ call, tool, ...options }: RunCall, reports: Reports, signal: AbortSignal): Promise<unknown> {
+  const context: ToolContext = {
+    signal,
+    callId: call.callId,
+    threadId: options.threadId,
+    idempotencyKey: options.idempotencyKey,
+    attempt: call.attempt,
+    user: options.user,
+    progress: ({ value, max, label }) => reports.add({ value, max, label }),
+    log: (line) => reports.add({ log: [String(line)] }),
+    partial: (value) => reports.add({ partial: encodeResult(value, MAX_PARTIAL_CHARS) }),
+  };
+  const returned = tool.tool.execute(call.input, context);
+  if (!isAsyncIterable(returned)) return returned;
+  let last: unknown;
+  for await (const value of returned) {
+    last = value;
+    context.partial(value);
+  }
+  return last;
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** The event an ending becomes: a definite failure may be tried again, everything else settles the call. */
+function settlement(end: Ending, call: Call, tool: AgentTool, options: RunCall): EventDraft {
+  const { callId, attempt } = call;
+  if (end.type === "returned") return succeeded(end.output, call, tool, options);
+  const settled = { type: "call-settled", callId, attempt, outcome: "failed" } as const;
+  if (end.type === "stopped") {
+    const message = "Stopped while it ran; it may have had an effect.";
+    return { ...settled, error: { code: "stopped", message }, effect: "unknown" };
+  }
+  const error =
+    end.type === "timed-out"
+      ? ({ code: "timed-out", message: `It took longer than ${options.timeoutMs} ms.` } as const)
+      : ({ code: "tool-error", message: messageOf(end.error) } as const);
+  if (end.type === "threw") options.onError(end.error);
+  if (attempt <= tool.tool.maxRetries && tool.tool.idempotent) {
+    const retryAt = options.clock.now() + Math.min(30_000, 500 * 2 ** (attempt - 1));
+    return { type: "attempt-failed", callId, attempt, error, retryAt };
+  }
+  return { ...settled, error, effect: end.type === "timed-out" ? "unknown" : undefined };
+}
+
+function succeeded(output: unknown, { callId, attempt }: Call, tool: AgentTool, options: RunCall): EventDraft {
+  const encoded = encodeResult(output);
+  let toModel: EventDraft & { type: "call-settled" } extends { toModel?: infer Value } ? Value : never;
+  try {
+    toModel = tool.tool.toModel ? encodeResult(tool.tool.toModel(output)) : undefined;
+  } catch (error) {
+    options.onError(error); // the effect happened; the model reads the plain output instead
+  }
+  return { type: "call-settled", callId, attempt, outcome: "succeeded", output: encoded, toModel };
+}
+
+/** What a tool chose to say: its error's message. A thrown non-error says nothing we could show. */
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : typeof error === "string" ? error : "";
+  return (message || "The tool failed.").slice(0, 2_000);
+}
+
+type Report = Pick<CallProgressed, "value" | "max" | "label" | "log" | "partial">;
+
+interface Reports {
+  add(report: Report): void;
+  close(): void;
+}
+
+/** At most ten reports a second reach the log; those between travel together. */
+function createReports({ call, clock, emit, runId }: RunCall): Reports {
+  let waiting: Report | undefined;
+  let nextAt = 0;
+  let cancel: (() => void) | undefined;
+  let closed = false;
+  const flush = (): void => {
+    cancel = undefined;
+    if (!waiting) return;
+    nextAt = clock.monotonic() + PROGRESS_EVERY_MS;
+    emit({ runId, type: "call-progressed", callId: call.callId, attempt: call.attempt, ...waiting });
+    waiting = undefined;
+  };
+  return {
+    add(report) {
+      if (closed) return;
+      waiting = { ...waiting, ...defined(report), log: joined(waiting?.log, report.log) };
+      const wait = nextAt - clock.monotonic();
+      if (wait <= 0) flush();
+      else cancel ??= clock.after(wait, flush);
+    },
+    close() {
+      cancel?.();
+      flush();
+      closed = true;
+    },
+  };
+}
+
+function defined(report: Report): Report {
+  return Object.fromEntries(Object.entries(report).filter(([, value]) => value !== undefined));
+}
+
+function joined(left: readonly string[] | undefined, right: readonly string[] | undefined): Report["log"] {
+  return left && right ? [...left, ...right] : (left ?? right);
+}

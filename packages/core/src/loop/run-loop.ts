@@ -1,0 +1,179 @@
+import type { EventDraft, ThreadEvent } from "../protocol/event.ts";
+import { reduceThread, sealEvent } from "../protocol/reduce-thread.ts";
+import type { Thread } from "../protocol/thread.ts";
+import type { Clock } from "./clock.ts";
+import type { LoopContext } from "./context.ts";
+import { createEffects } from "./effects.ts";
+import { withoutSuperseded } from "./event-queue.ts";
+import { intentsOf } from "./intents.ts";
+import type { Action } from "./next-action.ts";
+import { nextAction } from "./next-action.ts";
+
+/** What the loop wants in the log. Facts happened already; intents are dropped and asked again on a conflict. */
+export interface Proposal {
+  readonly facts: readonly ThreadEvent[];
+  readonly intents: readonly ThreadEvent[];
+  /** True when it closes the epoch: the host releases the lease in the same append. */
+  readonly closing: boolean;
+  /** The thread when all of it is committed. */
+  readonly thread: Thread;
+}
+
+/** The log's answer to a proposal. */
+export type Commit = {
+  /** Effects may start until then, by the monotonic clock: the end of the lease. */
+  readonly mayStartUntil: number;
+} & (
+  | { readonly accepted: true }
+  /** Somebody else wrote first: nothing of the proposal is in the log, and this is. */
+  | { readonly accepted: false; readonly thread: Thread }
+);
+
+export interface RunLoop extends LoopContext {
+  /** The folded log; the epoch in it is this loop's own. */
+  readonly thread: Thread;
+  readonly mayStartUntil: number;
+}
+
+/** Why the loop returned. */
+export type LoopEnd = "closed" | "superseded" | "refused";
+
+/**
+ * One owner's drive of a run, from a folded log to the next pause or end: asks `nextAction`, proposes, and
+ * performs effects only after their intent is committed. Knows no request and no store. An empty proposal
+ * asks the host what is new in the log.
+ */
+export async function* runLoop(options: RunLoop): AsyncGenerator<Proposal, LoopEnd, Commit> {
+  const { clock, queue, epoch } = options;
+  const effects = createEffects(options);
+  let thread = options.thread;
+  let mayStartUntil = options.mayStartUntil;
+  let facts: EventDraft[] = [];
+  try {
+    for (;;) {
+      const taken = queue.take();
+      facts = withoutSuperseded(facts.concat(taken.drafts));
+      const proposal = await propose(thread, facts, options, effects.inFlight, effects.aborting);
+      const { action, intents, events } = proposal;
+      if (action.type === "stop") break;
+      if (events.length > 0 || taken.poked) {
+        const closing = isClosing(action) && !ownsNext(proposal.thread, epoch);
+        const commit = yield { facts: events.slice(0, facts.length), intents, closing, thread: proposal.thread };
+        mayStartUntil = commit.mayStartUntil;
+        if (!commit.accepted) {
+          thread = commit.thread;
+          continue;
+        }
+        thread = proposal.thread;
+        facts = [];
+        if (closing) return "closed";
+        if (!effects.start(intents, thread, mayStartUntil)) break;
+        continue;
+      }
+      if (action.type === "refuse") return "refused";
+      if (action.type === "abort") effects.abort();
+      else await queue.wait(dueAt(action), clock);
+    }
+  } finally {
+    effects.abort();
+  }
+  yield* handInLate(thread, facts, options, effects);
+  return "superseded";
+}
+
+interface Proposed {
+  readonly action: Action;
+  readonly intents: readonly ThreadEvent[];
+  /** Facts first, then intents. */
+  readonly events: readonly ThreadEvent[];
+  readonly thread: Thread;
+}
+
+/** Folds the facts tentatively and asks for intents until one needs an answer from outside. */
+async function propose(
+  thread: Thread,
+  facts: readonly EventDraft[],
+  options: RunLoop,
+  inFlight: ReadonlySet<string>,
+  aborting: boolean,
+): Promise<Proposed> {
+  const { agent, clock, budgetEndsAt, epoch } = options;
+  const events: ThreadEvent[] = [];
+  let next = thread;
+  const add = (draft: EventDraft): void => {
+    const event = sealEvent({ ...draft, epoch: draft.epoch ?? epoch }, next.seq + 1, Math.max(clock.now(), next.at));
+    events.push(event);
+    next = reduceThread(next, event);
+  };
+  for (const fact of facts) add(fact);
+  const started = new Set(inFlight);
+  for (;;) {
+    const me = { epoch, inFlight: started, budgetLeftMs: budgetEndsAt - clock.monotonic(), aborting };
+    const action = nextAction(next, agent.rules, clock.now(), me);
+    const made = intentsOf(action, next, options);
+    const intents = made instanceof Promise ? await made : made;
+    const before = next.anomalies;
+    for (const intent of intents.drafts) add(intent);
+    if (next.anomalies > before) throw new Error(`The log does not take what "${action.type}" wants to add.`);
+    for (const key of intents.starts) started.add(key);
+    if (intents.drafts.length === 0 || isClosing(action)) {
+      return { action, intents: events.slice(facts.length), events, thread: next };
+    }
+  }
+}
+
+function isClosing(action: Action): boolean {
+  if (action.type === "end") return action.run.depth === 0;
+  return action.type === "wait" || action.type === "hand-over";
+}
+
+/** A run that ended with unread messages behind it: its owner opened the next one in the same batch. */
+function ownsNext(thread: Thread, epoch: number): boolean {
+  return thread.driverId !== null && thread.epoch === epoch;
+}
+
+function dueAt(action: Action): number | null {
+  if (action.type === "sleep" || action.type === "await") return action.until;
+  return null;
+}
+
+/**
+ * Superseded: nothing may be appended but the result of a call that is folded as interrupted at that very
+ * attempt, because then nobody else ran it again.
+ */
+async function* handInLate(
+  from: Thread,
+  inHand: readonly EventDraft[],
+  options: RunLoop,
+  effects: { readonly settled: Promise<void> },
+): AsyncGenerator<Proposal, void, Commit> {
+  await effects.settled;
+  const { drafts } = options.queue.take();
+  const results = [...inHand, ...drafts].filter((draft) => draft.type === "call-settled");
+  let thread = from;
+  for (let tries = 0; results.length > 0 && tries < 5; tries++) {
+    const { events, next } = lateEvents(thread, results, options.clock);
+    if (events.length === 0) return;
+    const commit = yield { facts: events, intents: [], closing: false, thread: next };
+    if (commit.accepted) return;
+    thread = commit.thread;
+  }
+}
+
+function lateEvents(
+  thread: Thread,
+  results: readonly EventDraft[],
+  clock: Clock,
+): { events: readonly ThreadEvent[]; next: Thread } {
+  const events: ThreadEvent[] = [];
+  let next = thread;
+  for (const draft of results) {
+    if (draft.type !== "call-settled" || draft.outcome !== "succeeded") continue;
+    const late = { ...draft, late: true, epoch: undefined };
+    const folded = reduceThread(next, sealEvent(late, next.seq + 1, Math.max(clock.now(), next.at)));
+    if (folded.anomalies > next.anomalies) continue;
+    events.push(sealEvent(late, next.seq + 1, folded.at));
+    next = folded;
+  }
+  return { events, next };
+}

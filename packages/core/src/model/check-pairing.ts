@@ -1,0 +1,33 @@
+import { ToolRunError } from "../errors.ts";
+import type { ModelMessage } from "./model.ts";
+
+/**
+ * Every call has exactly one result, in the message right after it, in call order: what every provider asks for
+ * and answers with a 400 otherwise. Cheap enough to run before each request.
+ * @throws `internal`: the history is ours, so a violation is a mistake of ours and must not reach a provider.
+ */
+export function checkPairing(messages: readonly ModelMessage[]): void {
+  let open: string[] = [];
+  for (const message of messages) {
+    if (message.role === "tool") {
+      const ids = message.results.map((result) => result.id);
+      if (ids.length !== open.length || ids.some((id, index) => id !== open[index])) {
+        throw unpaired(`results [${ids.join(", ")}] follow the calls [${open.join(", ")}]`);
+      }
+      open = [];
+      continue;
+    }
+    if (open.length > 0) throw unpaired(`no results follow the calls [${open.join(", ")}]`);
+    if (message.role !== "assistant") continue;
+    for (const part of message.parts) {
+      if (part.type !== "call") continue;
+      if (open.includes(part.id)) throw unpaired(`two calls of one turn have the id ${part.id}`);
+      open.push(part.id);
+    }
+  }
+  if (open.length > 0) throw unpaired(`no results follow the calls [${open.join(", ")}]`);
+}
+
+function unpaired(what: string): ToolRunError {
+  return new ToolRunError("internal", `The history for the model is not balanced: ${what}.`);
+}
