@@ -1,0 +1,142 @@
+import type { Issue, ToolRunErrorCode } from "../errors.ts";
+import { nextDelay } from "./next-delay.ts";
+
+const TRIES = 3;
+const REPLY_WITHIN_MS = 15_000;
+
+/** How to reach the server. */
+export interface WireOptions {
+  /** @defaultValue "/api/toolrun" */
+  readonly endpoint?: string | undefined;
+  /** @defaultValue the global fetch, looked up at each request */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Sent with every request; a function is asked each time, so that a token can change. */
+  readonly headers?: RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>) | undefined;
+}
+
+export type RequestHeaders = Readonly<Record<string, string>>;
+
+/** Why an action did not happen: branch on `code`, show `message`. */
+export interface Refusal {
+  readonly ok: false;
+  readonly code: ToolRunErrorCode;
+  readonly message: string;
+  readonly issues?: readonly Issue[] | undefined;
+  /** Finds the full error in the server's log. */
+  readonly reference?: string | undefined;
+  /** The real state of the step a decision was refused for. */
+  readonly step?: unknown;
+}
+
+/** What every action resolves to; actions never throw. */
+export type ActionResult = { readonly ok: true } | Refusal;
+
+/** The one success. */
+export const DONE: { readonly ok: true } = { ok: true };
+
+/** A refusal of our own. */
+export function refuse(code: ToolRunErrorCode, message: string): Refusal {
+  return { ok: false, code, message };
+}
+
+type Body = Readonly<Record<string, unknown>>;
+export type Reply = { readonly ok: true; readonly body: Body } | (Refusal & { readonly body: Body });
+
+/** A reply without its body: what an action answers. */
+export function toResult(reply: Reply): ActionResult {
+  if (reply.ok) return DONE;
+  const { body: _, ...refusal } = reply;
+  return refusal;
+}
+
+/** A write: one key, so that a reply lost on the way is asked for again without doing it twice. */
+export async function post(wire: WireOptions, path: string, body: Body, method = "POST"): Promise<Reply> {
+  const text = JSON.stringify({ ...body, key: newKey() });
+  for (let attempt = 1; ; attempt++) {
+    const reply = await request(wire, path, method, text);
+    const mayPass = !reply.ok && (reply.code === "network" || reply.code === "unavailable");
+    if (!mayPass || attempt === TRIES) return reply;
+    await new Promise((resolve) => setTimeout(resolve, nextDelay(attempt, Math.random())));
+  }
+}
+
+/** One request and its reply, read and checked. Never throws. */
+export async function request(wire: WireOptions, path: string, method = "GET", text?: string): Promise<Reply> {
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), REPLY_WITHIN_MS);
+  try {
+    const response = await send(wire, path, timeout.signal, method, text);
+    return await readReply(response);
+  } catch {
+    return { ...refuse("network", "The server could not be reached."), body: {} };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The one place that calls fetch. */
+export async function send(
+  { endpoint = "/api/toolrun", fetch = globalThis.fetch, headers }: WireOptions,
+  path: string,
+  signal: AbortSignal,
+  method = "GET",
+  body: string | null = null,
+): Promise<Response> {
+  const own = typeof headers === "function" ? await headers() : headers;
+  const type = body === null ? undefined : { "content-type": "application/json" };
+  return fetch(`${endpoint}/threads${path}`, {
+    method,
+    body,
+    signal,
+    headers: { ...own, ...type },
+    cache: "no-store",
+    credentials: "same-origin",
+  });
+}
+
+/** A reply as data; what is not the server's own error form becomes one by its status. */
+export async function readReply(response: Response): Promise<Reply> {
+  const { ok, status } = response;
+  const text = await response.text();
+  const body = asRecord(parseJson(text));
+  if (ok && (body || text === "")) return { ok, body: body ?? {} };
+  const { code, message, issues, reference, step } = asRecord(body?.error) ?? {};
+  return {
+    ok: false,
+    code: (typeof code === "string" ? code : codeOf(status)) as ToolRunErrorCode, // an unknown one is shown like any
+    message: typeof message === "string" ? message : `The server answered ${status}.`,
+    issues: Array.isArray(issues) ? issues : undefined,
+    reference: typeof reference === "string" ? reference : undefined,
+    step,
+    body: body ?? {},
+  };
+}
+
+/** 200 with no JSON, 502 to 504: something between us and the server answered. */
+function codeOf(status: number): ToolRunErrorCode {
+  if (status === 401) return "unauthenticated";
+  if (status === 403) return "forbidden";
+  if (status === 404 || status === 410) return "not-found";
+  return status === 413 ? "too-large" : status === 429 ? "too-many" : status > 500 ? "unavailable" : "internal";
+}
+
+/** The value as an object with string keys, if it is one. */
+export function asRecord(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>) // any object can be read by key
+    : undefined;
+}
+
+/** The JSON value of a text; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** 128 random bits. Not randomUUID: that exists on https and localhost only, and phones on a LAN have neither. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

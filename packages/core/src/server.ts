@@ -1,0 +1,34 @@
+export type { Agent, AgentOptions } from "./agent/define-agent.ts";
+export { defineAgent } from "./agent/define-agent.ts";
+export type { Policy, PolicyCall, PolicyContext } from "./agent/policy.ts";
+export type { Limits } from "./agent/rules.ts";
+export type { Tool, ToolContext, ToolOptions } from "./agent/tool.ts";
+export { tool } from "./agent/tool.ts";
+export type { AskOptions, Verdict } from "./agent/verdict.ts";
+export type { ToolRunErrorCode } from "./errors.ts";
+export { isToolRunError, ToolRunError } from "./errors.ts";
+export type { Model, ModelMessage, ModelPart, ModelRequest, ToolSpec } from "./model/model.ts";
+export { ModelError } from "./model/model.ts";
+export type { EventType, ThreadEvent } from "./protocol/event.ts";
+export type { User } from "./protocol/typed.ts";
+export type { Json } from "./protocol/values.ts";
+export type { ToolRun, ToolRunOptions } from "./server/create-tool-run.ts";
+export { createToolRun } from "./server/create-tool-run.ts";
+export type { AccessAction, AccessRequest } from "./server/engine.ts";
+export type { ReadThread, Settling } from "./server/verbs.ts";
+export type { MemoryStoreOptions } from "./store/memory-store.ts";
+export { memoryStore } from "./store/memory-store.ts";
+export type {
+  Append,
+  AppendPosition,
+  AppendResult,
+  FollowChange,
+  LeaseResult,
+  StoredEvent,
+  StoredSnapshot,
+  ThreadFilter,
+  ThreadPage,
+  ThreadRead,
+  ThreadRow,
+  ThreadStore,
+} from "./store/thread-store.ts";

@@ -1,0 +1,58 @@
+import { ToolRunError } from "../errors.ts";
+import type { User } from "../protocol/typed.ts";
+import { viewThread } from "../protocol/view-thread.ts";
+import type { AccessAction, Engine } from "./engine.ts";
+import type { OpenThread } from "./thread-log.ts";
+import { readThread } from "./thread-log.ts";
+
+/** What a user may do with a thread; a reader of the screen sees its buttons accordingly. */
+export interface Access {
+  readonly send: boolean;
+  readonly decide: boolean;
+  readonly remove: boolean;
+}
+
+/**
+ * Opens a thread for a user's action.
+ * @throws `not-found` for unknown, removed and foreign threads alike · `forbidden` when this user may read but not do this.
+ */
+export async function openFor(engine: Engine, user: User, action: AccessAction, threadId: string): Promise<OpenThread> {
+  const open = await within(engine, readThread(engine, threadId), "The store did not answer in time; try again.");
+  if (!open || open.thread.createdAt === 0) throw unknown();
+  const thread = viewThread(open.thread);
+  if (await engine.authorize({ user, action, thread, owner: open.thread.owner })) return open;
+  const mayRead =
+    action !== "read" && (await engine.authorize({ user, action: "read", thread, owner: open.thread.owner }));
+  throw mayRead ? new ToolRunError("forbidden", "You may read this conversation, but not change it.") : unknown();
+}
+
+function unknown(): ToolRunError {
+  return new ToolRunError("not-found", "There is no such conversation.");
+}
+
+/** What the user may do, for the screen. The server checks each action again. */
+export async function accessOf(engine: Engine, user: User, open: OpenThread): Promise<Access> {
+  const thread = viewThread(open.thread);
+  const may = (action: AccessAction): boolean | Promise<boolean> =>
+    engine.authorize({ user, action, thread, owner: open.thread.owner });
+  const [send, decide, remove] = await Promise.all([may("send"), may("decide"), may("remove")]);
+  return { send, decide, remove };
+}
+
+const ANSWER_WITHIN_MS = 10_000;
+
+/** A service that does not answer is not waited for: the caller gets `unavailable`, which may be tried again. */
+export async function within<Value>(engine: Engine, work: Promise<Value>, message: string): Promise<Value> {
+  let cancel: () => void = () => undefined;
+  const late = new Promise<never>((_, reject) => {
+    cancel = engine.clock.after(ANSWER_WITHIN_MS, () => reject(new ToolRunError("unavailable", message)));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } catch (error) {
+    if (error instanceof ToolRunError) throw error;
+    throw new ToolRunError("unavailable", message, { reference: engine.report(error), cause: error });
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,259 @@
+import { checkInput } from "../agent/check-call.ts";
+import type { Agent } from "../agent/define-agent.ts";
+import { judgeCall } from "../agent/judge-call.ts";
+import { ToolRunError } from "../errors.ts";
+import { expireEvents } from "../loop/intents.ts";
+import { canonicalJson, digestCall } from "../protocol/digest.ts";
+import type { EventDraft } from "../protocol/event.ts";
+import { projectThread } from "../protocol/project.ts";
+import { actorOf } from "../protocol/reduce-thread.ts";
+import type { DecisionBody } from "../protocol/request-schema.ts";
+import { viewStep } from "../protocol/step.ts";
+import type { Call, Run, Thread } from "../protocol/thread.ts";
+import { findCall, isSettled, openAsk, rootOf } from "../protocol/thread.ts";
+import type { User } from "../protocol/typed.ts";
+import type { Json } from "../protocol/values.ts";
+import type { Engine } from "./engine.ts";
+import { sealAll } from "./thread-log.ts";
+import { writeThread } from "./write.ts";
+import type { Writer } from "./writer.ts";
+import { replayed } from "./writer.ts";
+
+/** What became of one decision of a post. */
+export type DecisionResult =
+  | { readonly callId: string; readonly ok: true }
+  | { readonly callId: string; readonly ok: false; readonly error: ToolRunError };
+
+export interface DecisionAnswer {
+  readonly seq: number;
+  readonly results: readonly DecisionResult[];
+}
+
+/**
+ * Records decisions: per call, in any grouping, all valid ones in one append. First valid decision wins;
+ * every refusal says the real state. The browser sends ids, a digest and its decision; what runs is what
+ * the log holds.
+ */
+export function decide(
+  engine: Engine,
+  threadId: string,
+  writer: Writer,
+  decisions: readonly DecisionBody[],
+  via: "browser" | "code",
+): Promise<DecisionAnswer> {
+  return writeThread(engine, threadId, async (thread, now) => {
+    const record = replayed(thread, writer);
+    const drafts: EventDraft[] = [];
+    const results: DecisionResult[] = [];
+    let current = thread;
+    for (const decision of decisions) {
+      if (record && wasRecorded(current, decision)) {
+        results.push({ callId: decision.callId, ok: true });
+        continue;
+      }
+      const { callId } = decision;
+      try {
+        const added = await decideOne(engine, current, writer, decision, via, now);
+        current = sealAll(current, added.drafts, now).thread;
+        drafts.push(...added.drafts);
+        results.push(added.refusal ? { callId, ok: false, error: added.refusal } : { callId, ok: true });
+      } catch (error) {
+        if (!(error instanceof ToolRunError)) throw error;
+        results.push({ callId, ok: false, error });
+      }
+    }
+    return { drafts, answer: (seq) => ({ seq, results }) };
+  });
+}
+
+/** The same post again: this decision is the one in the log. */
+function wasRecorded(thread: Thread, { callId, action, digest }: DecisionBody): boolean {
+  const decision = findCall(thread, callId)?.call.decision;
+  return decision?.action === action && decision.digest === digest;
+}
+
+interface Decided {
+  readonly drafts: readonly EventDraft[];
+  /** Recorded, and refused all the same: the time was over. */
+  readonly refusal?: ToolRunError | undefined;
+}
+
+async function decideOne(
+  engine: Engine,
+  thread: Thread,
+  writer: Writer,
+  decision: DecisionBody,
+  via: "browser" | "code",
+  now: number,
+): Promise<Decided> {
+  const found = findCall(thread, decision.callId);
+  if (!found) throw new ToolRunError("not-found", "There is no such step in this conversation.");
+  const { run, call } = found;
+  const step = viewStep(projectThread(thread), call);
+  const ask = openAsk(call);
+  if (!ask) throw closed(call, step);
+  if (rootOf(thread)?.stop) throw new ToolRunError("stopped", "The run was stopped; this was not run.", { step });
+  if (ask.expiresAt !== undefined && ask.expiresAt <= now) {
+    const refusal = new ToolRunError("expired", "The time to decide is over; this was not run.", { step });
+    return { drafts: expireEvents(run, call), refusal };
+  }
+  if (decision.digest !== ask.digest) {
+    throw new ToolRunError("stale", "This is not the step that was shown; look at it again and decide.", { step });
+  }
+  if (decision.action === "deny") return { drafts: denyEvents(run, call, writer, { via, now, ...decision }) };
+  if (ask.kind === "interrupted") return { drafts: resolveInterrupted(run, call, writer, decision, via) };
+  if (decision.action !== "approve") {
+    throw new ToolRunError("not-waiting", `This step waits for an approval; it cannot take "${decision.action}".`, {
+      step,
+    });
+  }
+  return { drafts: await approveEvents(engine, thread, run, call, writer, decision, via) };
+}
+
+/** Why a step takes no decision any more: who, what, when are in its `step`. */
+function closed(call: Call, step: unknown): ToolRunError {
+  if (call.decision?.action === "expire" || call.reason === "expired") {
+    return new ToolRunError("expired", "The time to decide was over; this was not run.", { step });
+  }
+  if (call.decision) return new ToolRunError("decided", "Somebody decided this already.", { step });
+  if (call.reason === "stopped") return new ToolRunError("stopped", "The run was stopped; this was not run.", { step });
+  const message = isSettled(call) ? "This step is over; nothing waits for a decision." : "This step waits for nobody.";
+  return new ToolRunError("not-waiting", message, { step });
+}
+
+async function approveEvents(
+  engine: Engine,
+  thread: Thread,
+  run: Run,
+  call: Call,
+  writer: Writer,
+  decision: DecisionBody,
+  via: "browser" | "code",
+): Promise<readonly EventDraft[]> {
+  const agent = await engine.agentFor(run.user as User); // written by us when the run began
+  const tool = agent.tools.get(call.tool);
+  if (!tool || tool.hash !== call.toolHash) {
+    throw new ToolRunError("tool-changed", "The tool is not the one that was shown; ask the assistant again.");
+  }
+  if (decision.scope && !(call.ask?.scopes ?? ["once"]).includes(decision.scope)) {
+    throw new ToolRunError("bad-request", `An approval of this step cannot cover "${decision.scope}".`);
+  }
+  const edited = decision.input === undefined ? undefined : await editedInput(agent, thread, run, call, decision.input);
+  const { toolHash = "", salt = "" } = call;
+  const newDigest =
+    edited === undefined ? undefined : digestCall({ tool: call.tool, toolHash, input: edited.input, salt });
+  return [{ ...recorded(run, call, writer, decision, via), input: edited?.input, newDigest }];
+}
+
+/** An edit is a full replacement: parsed, within what may be edited, and judged again (it cannot escape a deny). */
+async function editedInput(
+  agent: Agent,
+  thread: Thread,
+  run: Run,
+  call: Call,
+  input: Json,
+): Promise<{ readonly input: Json } | undefined> {
+  const checked = await checkInput(agent, call.tool, input);
+  if (!checked.ok) {
+    throw new ToolRunError("invalid-input", checked.error.message, { issues: checked.error.issues });
+  }
+  if (checked.canonical === canonicalJson(call.input)) return undefined;
+  checkEditable(call, checked.input);
+  const context = { user: run.user as User, threadId: thread.id, runId: run.runId }; // written by us when the run began
+  const verdict = await judgeCall(agent, checked.tool, { callId: call.callId, input: checked.input }, context, []);
+  if (verdict.verdict === "deny") {
+    throw new ToolRunError("forbidden", verdict.reason ?? "This input is not allowed.");
+  }
+  return { input: checked.input };
+}
+
+function checkEditable(call: Call, input: Json): void {
+  const editable = call.ask?.editable ?? false;
+  if (editable === true) return;
+  const allowed = editable === false ? [] : editable;
+  const before = asRecord(call.input);
+  const after = asRecord(input);
+  const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => canonicalJson(before[name] ?? null) !== canonicalJson(after[name] ?? null),
+  );
+  const forbidden = changed.filter((name) => !allowed.includes(name));
+  if (forbidden.length === 0 && changed.length > 0) return;
+  const issues = forbidden.map((name) => ({ path: [name], message: "may not be changed" }));
+  throw new ToolRunError("invalid-input", "This part of the input may not be changed.", { issues });
+}
+
+function asRecord(value: Json): { readonly [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as { [key: string]: Json }) : {}; // neither null nor a list
+}
+
+/** An interrupted call: run it again, leave it, or say what came of it. */
+function resolveInterrupted(
+  run: Run,
+  call: Call,
+  writer: Writer,
+  decision: DecisionBody,
+  via: "browser" | "code",
+): readonly EventDraft[] {
+  const record = recorded(run, call, writer, decision, via);
+  const settled = { type: "call-settled", runId: run.runId, callId: call.callId } as const;
+  switch (decision.action) {
+    case "retry":
+      return [record];
+    case "skip":
+      return [record, { ...settled, outcome: "not-run", reason: "skipped", effect: "unknown" }];
+    case "answer":
+      if (decision.error !== undefined) {
+        return [record, { ...settled, outcome: "failed", error: { code: "failed", message: decision.error } }];
+      }
+      return [record, { ...settled, outcome: "succeeded", output: decision.value ?? null }];
+    default:
+      throw new ToolRunError("not-waiting", 'This step was interrupted: it takes "retry", "skip" or "answer".');
+  }
+}
+
+/** A refusal and its settlement, in one batch: the tool is NOT run. */
+export function denyEvents(
+  run: Run,
+  call: Call,
+  writer: Writer,
+  about: {
+    readonly via: "browser" | "code";
+    readonly now: number;
+    readonly reason?: string | undefined;
+    readonly stop?: boolean | undefined;
+    readonly scope?: DecisionBody["scope"];
+  },
+): readonly EventDraft[] {
+  const { via, reason, stop, scope } = about;
+  const decision = { action: "deny", reason, stop, scope, digest: call.digest } as const;
+  const interrupted = call.ask?.kind === "interrupted";
+  return [
+    recorded(run, call, writer, decision, via),
+    {
+      type: "call-settled",
+      runId: run.runId,
+      callId: call.callId,
+      outcome: "not-run",
+      reason: interrupted ? "skipped" : "denied",
+      effect: interrupted ? "unknown" : "none",
+    },
+  ];
+}
+
+function recorded(
+  run: Run,
+  call: Call,
+  { user, key, bodyHash }: Writer,
+  decision: Pick<DecisionBody, "action" | "reason" | "scope" | "value" | "error" | "stop">,
+  via: "browser" | "code",
+): EventDraft & { type: "decision-recorded" } {
+  const { action, reason, scope, value, error, stop } = decision;
+  return {
+    type: "decision-recorded",
+    runId: run.runId,
+    callId: call.callId,
+    digest: call.ask?.digest ?? call.digest,
+    by: actorOf(user),
+    ...{ action, via, reason, scope, value, error, stop, key, bodyHash },
+  };
+}

@@ -1,0 +1,140 @@
+import type { Agent } from "../agent/define-agent.ts";
+import type { LoopContext } from "../loop/context.ts";
+import { createEventQueue } from "../loop/event-queue.ts";
+import { endRun } from "../loop/intents.ts";
+import type { Commit, Proposal } from "../loop/run-loop.ts";
+import { runLoop } from "../loop/run-loop.ts";
+import { isControl } from "../protocol/event.ts";
+import type { Thread } from "../protocol/thread.ts";
+import { rootOf } from "../protocol/thread.ts";
+import type { User } from "../protocol/typed.ts";
+import { viewThread } from "../protocol/view-thread.ts";
+import type { AppendResult } from "../store/thread-store.ts";
+import type { Engine } from "./engine.ts";
+import { notify } from "./engine.ts";
+import { createLease } from "./lease.ts";
+import { hasBatch, openRead, rowOf, sealAll, snapshotOf, toStored } from "./thread-log.ts";
+
+/** A claim that is in the log: whoever holds it drives. */
+export interface Claimed {
+  readonly thread: Thread;
+  readonly epoch: number;
+  readonly driverId: string;
+  /** Monotonic time just before the claim was sent. */
+  readonly claimedAt: number;
+  readonly sinceSnapshot: number;
+}
+
+const SNAPSHOT_EVERY_EVENTS = 500;
+
+/**
+ * Drives a claimed run until its epoch closes, its request's time is up or somebody else took over. The
+ * only appender of the loop's proposals: one append in flight, what comes meanwhile forms the next.
+ */
+export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
+  const { clock, report } = engine;
+  const { epoch, driverId } = claimed;
+  const id = claimed.thread.id;
+  const queue = createEventQueue();
+  const user = rootOf(claimed.thread)?.user as User; // written by us when the run began
+  const agent: Agent = await engine.agentFor(user);
+  const lease = createLease(engine, id, driverId, claimed, () => queue.poke());
+  const budgetEndsAt = claimed.claimedAt + engine.maxRequestMs * 0.9;
+  const onError = (error: unknown): void => {
+    report(error);
+  };
+  const context: LoopContext = {
+    agent,
+    user,
+    epoch,
+    driverId,
+    clock,
+    newId: engine.newId,
+    queue,
+    budgetEndsAt,
+    onError,
+  };
+  let sinceSnapshot = claimed.sinceSnapshot;
+  let known = claimed.thread;
+
+  const commit = async (proposal: Proposal): Promise<Commit> => {
+    const events = [...proposal.facts, ...proposal.intents];
+    if (events.length === 0) return look();
+    const batch = engine.newId();
+    const snapshot =
+      proposal.closing && sinceSnapshot + events.length >= SNAPSHOT_EVERY_EVENTS
+        ? snapshotOf(proposal.thread)
+        : undefined;
+    const append = {
+      batch,
+      events: toStored(events),
+      lease: proposal.closing ? { release: driverId } : undefined,
+      snapshot,
+      row: events.some(isControl) ? rowOf(proposal.thread) : undefined,
+    };
+    const result = await lease.untilDefinite(() => engine.store.append(id, { at: known.seq }, append));
+    if (result.status === "ok" || (result.status === "conflict" && hasBatch(result.events, batch))) {
+      known = proposal.thread;
+      sinceSnapshot = snapshot ? 0 : sinceSnapshot + events.length;
+      notify(engine, events, known, viewThread);
+      // Deltas that are ready now travel in one event: the first went out at once, the rest waits for a breath.
+      if (!proposal.closing && !events.some(isControl)) await clock.breath();
+      if (result.head > known.seq) queue.poke(); // the reply was lost, and somebody wrote behind us
+      return { accepted: true, mayStartUntil: await lease.freshUntil() };
+    }
+    return look(result);
+  };
+
+  const look = async (result?: AppendResult): Promise<Commit> => {
+    const read =
+      result?.status === "conflict" ? result : await lease.untilDefinite(() => engine.store.read(id, known.seq));
+    if (read === null || !("events" in read)) throw new Gone();
+    // A failover lost writes: this log is not the one we drove.
+    if (read.head < known.seq) throw new Gone();
+    known = openRead(known, read).thread;
+    return { accepted: false, thread: known, mayStartUntil: await lease.freshUntil() };
+  };
+
+  engine.drivers.set(id, () => queue.poke());
+  const loop = runLoop({ ...context, thread: claimed.thread, mayStartUntil: lease.until });
+  try {
+    let step = await loop.next();
+    while (!step.done) step = await loop.next(await commit(step.value));
+  } catch (error) {
+    if (!(error instanceof Gone)) {
+      report(error);
+      await endBroken();
+    }
+  } finally {
+    lease.close();
+    engine.drivers.delete(id);
+    await loop.return("superseded");
+  }
+  await afterwards();
+
+  /** The loop itself failed: the run ends, settled and honest, instead of being taken up again for ever. */
+  async function endBroken(): Promise<void> {
+    try {
+      const drafts = endRun(known, "failed", "internal").map((draft) => ({ ...draft, epoch }));
+      if (drafts.length === 0 || known.epoch !== epoch || known.driverId !== driverId) return;
+      const { events, thread } = sealAll(known, drafts, clock.now());
+      await engine.store.append(
+        id,
+        { at: known.seq },
+        { batch: engine.newId(), events: toStored(events), lease: { release: driverId }, row: rowOf(thread) },
+      );
+    } catch (error) {
+      report(error); // the store is down too: a later follower or sweep takes over
+    }
+  }
+
+  /** Promise 4: a run that was handed over goes on without anybody looking. */
+  async function afterwards(): Promise<void> {
+    const root = rootOf(known);
+    if (root?.status !== "running" || known.driverId !== null) return;
+    await engine.wake?.(id, { dueAt: root.dueAt });
+  }
+}
+
+/** The thread is no longer ours to write: removed, or the store lost what we wrote. */
+class Gone extends Error {}

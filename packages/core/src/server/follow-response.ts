@@ -1,0 +1,103 @@
+import type { User } from "../protocol/typed.ts";
+import { viewThread } from "../protocol/view-thread.ts";
+import { accessOf } from "./access.ts";
+import type { Engine } from "./engine.ts";
+import type { Followed } from "./follow-thread.ts";
+import { followThread, isAtRest } from "./follow-thread.ts";
+import { linkSignals } from "./link-signals.ts";
+import { snapshotBody } from "./snapshot-body.ts";
+import type { OpenThread } from "./thread-log.ts";
+import { takeOver } from "./write.ts";
+
+const HEARTBEAT_MS = 15_000;
+
+const HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+/**
+ * A thread's events as Server-Sent Events from a cursor. First byte at once, a comment at least every 15
+ * seconds, and an end as soon as nothing can happen before somebody writes. Pulled, so that a slow reader
+ * holds back nothing: it resumes from its last id.
+ */
+export async function followResponse(
+  engine: Engine,
+  request: Request,
+  user: User,
+  open: OpenThread,
+  after: number,
+): Promise<Response> {
+  const encoder = new TextEncoder();
+  const stop = linkSignals(request.signal);
+  const mayDrive = await engine.authorize({
+    user,
+    action: "send",
+    thread: viewThread(open.thread),
+    owner: open.thread.owner,
+  });
+  const stored = await storedAfter(engine, open, after);
+  const changes = followThread(engine, open, after, stored, stop.signal);
+  let cancelBeat: () => void = () => undefined;
+  let running = !isAtRest(open.thread);
+
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        controller.enqueue(encoder.encode(": toolrun\n\n"));
+        const beat = (): void => {
+          cancelBeat = engine.clock.after(HEARTBEAT_MS, () => {
+            controller.enqueue(encoder.encode(": beat\n\n"));
+            if (running && mayDrive) engine.background(takeOver(engine, open.thread.id));
+            beat();
+          });
+        };
+        beat();
+        // Nobody may be driving: a driver's server was shut down, or the poster's could not go on.
+        if (running && mayDrive) engine.background(takeOver(engine, open.thread.id));
+      },
+      async pull(controller) {
+        const { done, value } = await changes.next();
+        if (done) {
+          cancelBeat();
+          stop.close();
+          controller.close();
+          return;
+        }
+        if (value.type === "frame") running = !isAtRest(value.thread);
+        controller.enqueue(encoder.encode(await toText(engine, user, value)));
+      },
+      async cancel() {
+        cancelBeat();
+        stop.abort();
+        await changes.return();
+      },
+    },
+    { highWaterMark: 1 },
+  );
+  return new Response(body, { headers: HEADERS });
+}
+
+/** The events behind a cursor, or undefined when they are trimmed or the cursor is beyond the head. */
+async function storedAfter(
+  engine: Engine,
+  open: OpenThread,
+  after: number,
+): Promise<Parameters<typeof followThread>[3]> {
+  if (after === open.thread.seq) return [];
+  const read = await engine.store.read(open.thread.id, after);
+  if (read === null || "gone" in read || read.snapshot || after > read.head) return undefined;
+  return read.events.filter(({ seq }) => seq <= open.thread.seq);
+}
+
+async function toText(engine: Engine, user: User, followed: Followed): Promise<string> {
+  if (followed.type === "removed") return "event: removed\ndata: {}\n\n";
+  if (followed.type === "reset") {
+    const access = await accessOf(engine, user, followed.open);
+    const body = snapshotBody(followed.open.thread, access, engine.clock.now());
+    return `event: reset\nid: ${body.seq}\ndata: ${JSON.stringify(body)}\n\n`;
+  }
+  const { frame } = followed;
+  return `id: ${frame.to}\ndata: ${JSON.stringify(frame)}\n\n`;
+}

@@ -1,0 +1,67 @@
+import type { ThreadEvent } from "../protocol/event.ts";
+import type { Frame } from "../protocol/frame.ts";
+import { toFrame } from "../protocol/frame.ts";
+import { projectEvent } from "../protocol/project.ts";
+import { reduceThread } from "../protocol/reduce-thread.ts";
+import { parseEvent } from "../protocol/stored-event.ts";
+import type { Thread } from "../protocol/thread.ts";
+import { rootOf } from "../protocol/thread.ts";
+import type { StoredEvent } from "../store/thread-store.ts";
+import type { Engine } from "./engine.ts";
+import type { OpenThread } from "./thread-log.ts";
+import { readThread } from "./thread-log.ts";
+
+/** What a follower gets: ranges of the log, or that it has to start over. */
+export type Followed =
+  | { readonly type: "frame"; readonly frame: Frame; readonly thread: Thread }
+  | { readonly type: "reset"; readonly open: OpenThread }
+  | { readonly type: "removed" };
+
+/** True when nothing can happen before somebody writes: no stream stays open for that. */
+export function isAtRest(thread: Thread): boolean {
+  const root = rootOf(thread);
+  return !root || (root.status === "waiting" && thread.driverId === null);
+}
+
+/** Everything after a cursor, until the thread is at rest, removed, or the signal aborts. */
+export async function* followThread(
+  engine: Engine,
+  open: OpenThread,
+  after: number,
+  stored: readonly StoredEvent[] | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<Followed, void, undefined> {
+  let thread = open.thread;
+  if (stored === undefined) yield { type: "reset", open };
+  else if (after < thread.seq) yield { type: "frame", frame: frameOf(after, thread, parseAll(stored, after)), thread };
+  while (!isAtRest(thread) && !signal.aborted) {
+    let restarted = false;
+    for await (const change of engine.store.follow(thread.id, thread.seq, signal)) {
+      if (change.type === "removed") return yield { type: "removed" };
+      if (change.type === "reset") {
+        restarted = true;
+        break;
+      }
+      const from = thread.seq;
+      const events = parseAll(change.events, from);
+      for (const event of events) thread = reduceThread(thread, event);
+      if (thread.seq > from) yield { type: "frame", frame: frameOf(from, thread, events), thread };
+      if (isAtRest(thread)) return;
+    }
+    if (!restarted) return;
+    const again = await readThread(engine, thread.id);
+    if (!again) return yield { type: "removed" };
+    thread = again.thread;
+    yield { type: "reset", open: again };
+  }
+}
+
+function parseAll(stored: readonly StoredEvent[], after: number): readonly ThreadEvent[] {
+  return stored.filter(({ seq }) => seq > after).map(({ seq, data }) => parseEvent(data, seq));
+}
+
+/** Covers every seq since the cursor, also those of events that stay on the server. */
+function frameOf(after: number, thread: Thread, events: readonly ThreadEvent[]): Frame {
+  const open = events.map(projectEvent).filter((event) => event !== undefined);
+  return toFrame(after + 1, thread.seq, thread.at, open);
+}

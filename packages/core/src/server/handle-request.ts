@@ -1,0 +1,172 @@
+import { ToolRunError } from "../errors.ts";
+import { parseRequest } from "../protocol/parse-request.ts";
+import {
+  continueBody,
+  decisionsBody,
+  messageBody,
+  revokeBody,
+  stopBody,
+  titleBody,
+} from "../protocol/request-schema.ts";
+import type { User } from "../protocol/typed.ts";
+import { accessOf, openFor, within } from "./access.ts";
+import { decide } from "./decide.ts";
+import type { AccessAction, Engine } from "./engine.ts";
+import { errorBody, errorResponse, json, statusOf, toToolRunError } from "./errors-on-the-wire.ts";
+import { followResponse } from "./follow-response.ts";
+import { guardWrite, readBody } from "./guard-request.ts";
+import { snapshotBody } from "./snapshot-body.ts";
+import { continueRun, renameThread, revokeGrant, stopRun } from "./threads.ts";
+import { checkActiveRuns, post } from "./verbs.ts";
+import type { Writer } from "./writer.ts";
+import { writerOf } from "./writer.ts";
+
+/** What the HTTP side needs beside the engine. */
+export interface HttpOptions {
+  readonly identify: (request: Request) => Promise<User | null>;
+  readonly allowedOrigins: readonly string[];
+}
+
+/** One request to one answer: docs/protocol.md section 1. Never rejects. */
+export async function handleRequest(engine: Engine, options: HttpOptions, request: Request): Promise<Response> {
+  try {
+    const route = routeOf(request);
+    if (request.method !== "GET") guardWrite(request, options.allowedOrigins);
+    const user = await within(
+      engine,
+      options.identify(request),
+      "The sign-in service did not answer in time; try again.",
+    );
+    if (!user) throw new ToolRunError("unauthenticated", "Sign in first.");
+    return await answer(engine, user, request, route);
+  } catch (error) {
+    return errorResponse(toToolRunError(engine, error));
+  }
+}
+
+interface Route {
+  readonly threadId: string | undefined;
+  readonly action: string | undefined;
+}
+
+const ID = /^[\w-]{1,64}$/;
+
+/** Routes on the last `threads` segment of the path, so that any mount works. */
+function routeOf(request: Request): Route {
+  const segments = new URL(request.url).pathname.split("/").filter(Boolean);
+  const at = segments.lastIndexOf("threads");
+  const [threadId, action, ...rest] = segments.slice(at + 1);
+  if (at < 0 || rest.length > 0 || (threadId !== undefined && !ID.test(threadId))) {
+    throw new ToolRunError("not-found", "There is nothing at this address.");
+  }
+  return { threadId, action };
+}
+
+function answer(engine: Engine, user: User, request: Request, { threadId, action }: Route): Promise<Response> {
+  const name = `${request.method}${action === undefined ? "" : ` ${action}`}`;
+  if (threadId === undefined) {
+    if (name === "GET") return listThreads(engine, user, request);
+    if (name === "POST") return postMessage(engine, user, request, undefined);
+    throw new ToolRunError("not-found", "There is nothing at this address.");
+  }
+  switch (name) {
+    case "GET":
+      return getThread(engine, user, threadId);
+    case "DELETE":
+      return removeThread(engine, user, threadId);
+    case "GET events":
+      return getEvents(engine, user, request, threadId);
+    case "POST messages":
+      return postMessage(engine, user, request, threadId);
+    case "POST decisions":
+      return postDecisions(engine, user, request, threadId);
+    case "POST stop":
+      return write(engine, user, request, threadId, "send", stopBody, 202, (writer, body) =>
+        stopRun(engine, threadId, writer, body),
+      );
+    case "POST continue":
+      return write(engine, user, request, threadId, "send", continueBody, 202, (writer, body) =>
+        continueRun(engine, threadId, writer, body, () => checkActiveRuns(engine, user)),
+      );
+    case "POST title":
+      return write(engine, user, request, threadId, "send", titleBody, 200, (writer, { title }) =>
+        renameThread(engine, threadId, writer, title),
+      );
+    case "POST revoke":
+      return write(engine, user, request, threadId, "decide", revokeBody, 200, (writer, { grantId }) =>
+        revokeGrant(engine, threadId, writer, grantId),
+      );
+    default:
+      throw new ToolRunError("not-found", "There is nothing at this address.");
+  }
+}
+
+async function listThreads(engine: Engine, user: User, request: Request): Promise<Response> {
+  const cursor = new URL(request.url).searchParams.get("cursor") ?? undefined;
+  const { rows, cursor: next } = await within(
+    engine,
+    engine.store.list(user.id, cursor),
+    "The store did not answer in time; try again.",
+  );
+  return json({ rows: rows.map(({ owner: _owner, ...row }) => row), cursor: next });
+}
+
+async function getThread(engine: Engine, user: User, threadId: string): Promise<Response> {
+  const open = await openFor(engine, user, "read", threadId);
+  return json(snapshotBody(open.thread, await accessOf(engine, user, open), engine.clock.now()));
+}
+
+async function removeThread(engine: Engine, user: User, threadId: string): Promise<Response> {
+  await openFor(engine, user, "remove", threadId);
+  await engine.store.remove(threadId);
+  engine.drivers.get(threadId)?.();
+  return new Response(null, { status: 204 });
+}
+
+async function getEvents(engine: Engine, user: User, request: Request, threadId: string): Promise<Response> {
+  const cursor = request.headers.get("last-event-id") ?? new URL(request.url).searchParams.get("after") ?? "0";
+  if (!/^\d{1,15}$/.test(cursor)) {
+    throw new ToolRunError("bad-request", "Last-Event-ID and ?after= must be the number of the last event read.");
+  }
+  const open = await openFor(engine, user, "read", threadId);
+  return followResponse(engine, request, user, open, Number(cursor));
+}
+
+async function postMessage(
+  engine: Engine,
+  user: User,
+  request: Request,
+  threadId: string | undefined,
+): Promise<Response> {
+  const { key, message, pending } = parseRequest(messageBody, await readBody(request));
+  const receipt = await post(engine, user, key, threadId, { message, pending });
+  return json(receipt, threadId === undefined ? 201 : 202);
+}
+
+async function postDecisions(engine: Engine, user: User, request: Request, threadId: string): Promise<Response> {
+  const { key, decisions } = parseRequest(decisionsBody, await readBody(request));
+  await openFor(engine, user, "decide", threadId);
+  const { seq, results } = await decide(engine, threadId, writerOf(user, key, decisions), decisions, "browser");
+  const wire = results.map((result) => (result.ok ? result : { ...result, error: errorBody(result.error) }));
+  const refused = results.flatMap((result) => (result.ok ? [] : [result.error]));
+  const [first] = refused;
+  if (!first || refused.length < results.length) return json({ seq, results: wire });
+  return json({ error: errorBody(first), seq, results: wire }, statusOf(first));
+}
+
+/** A small write: read its body, check access, write, answer where it landed. */
+async function write<Body extends { readonly key: string }>(
+  engine: Engine,
+  user: User,
+  request: Request,
+  threadId: string,
+  action: AccessAction,
+  schema: Parameters<typeof parseRequest<Body>>[0],
+  status: number,
+  perform: (writer: Writer, body: Body) => Promise<unknown>,
+): Promise<Response> {
+  const parsed = parseRequest(schema, await readBody(request));
+  await openFor(engine, user, action, threadId);
+  const { key, ...body } = parsed;
+  return json(await perform(writerOf(user, key, body), parsed), status);
+}

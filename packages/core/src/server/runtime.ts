@@ -1,0 +1,41 @@
+/** What the platform we run on lets us do. */
+export interface Runtime {
+  readonly production: boolean;
+  /** Work started by a request goes on after its response. */
+  readonly livesOn: boolean;
+  readonly waitUntil: ((work: Promise<unknown>) => void) | undefined;
+}
+
+interface RequestContext {
+  readonly get?: () => { readonly waitUntil?: (work: Promise<unknown>) => void } | undefined;
+}
+
+const CONTEXTS = ["@next/request-context", "@vercel/request-context"];
+
+/** Looks at the platform once; nothing here needs it to be there. */
+export function findRuntime(): Runtime {
+  const env = environment();
+  const ephemeral = ["VERCEL", "AWS_LAMBDA_FUNCTION_NAME", "NETLIFY", "CF_PAGES"].some((name) => env[name]);
+  const worker = typeof navigator === "object" && navigator.userAgent === "Cloudflare-Workers";
+  return {
+    production: env.NODE_ENV === "production" || (env.NODE_ENV === undefined && (ephemeral || worker)),
+    livesOn: !ephemeral && !worker,
+    waitUntil: ephemeral ? platformWaitUntil : undefined,
+  };
+}
+
+function environment(): Readonly<Record<string, string | undefined>> {
+  return typeof process === "object" && process.env ? process.env : {};
+}
+
+/** The waitUntil of the request that is being handled, where the platform keeps one. */
+function platformWaitUntil(work: Promise<unknown>): void {
+  for (const name of CONTEXTS) {
+    const holder = (globalThis as Record<symbol, unknown>)[Symbol.for(name)] as RequestContext | undefined; // set by the platform
+    const waitUntil = holder?.get?.()?.waitUntil;
+    if (waitUntil) {
+      waitUntil(work);
+      return;
+    }
+  }
+}

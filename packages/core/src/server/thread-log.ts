@@ -1,0 +1,88 @@
+import { ToolRunError } from "../errors.ts";
+import type { EventDraft, ThreadEvent } from "../protocol/event.ts";
+import { isControl } from "../protocol/event.ts";
+import { reduceThread, sealEvent } from "../protocol/reduce-thread.ts";
+import { parseEvent, serialiseEvent } from "../protocol/stored-event.ts";
+import type { Thread } from "../protocol/thread.ts";
+import { emptyThread, openAsk, rootOf, STATE_VERSION } from "../protocol/thread.ts";
+import type { Append, StoredEvent, ThreadRead, ThreadRow } from "../store/thread-store.ts";
+import type { Engine } from "./engine.ts";
+
+/** A folded log and where it stands in the store. */
+export interface OpenThread {
+  readonly thread: Thread;
+  /** Seq of the last control event: where a poster appends. */
+  readonly control: number;
+  /** Events since the last snapshot. */
+  readonly sinceSnapshot: number;
+}
+
+/** Folds a thread's log; null for one that never was or was removed. */
+export async function readThread(engine: Engine, id: string): Promise<OpenThread | null> {
+  const read = await engine.store.read(id);
+  if (read === null || "gone" in read) return null;
+  return openRead(emptyThread(id), read);
+}
+
+/** Joins what a store returned to what is folded already. */
+export function openRead(thread: Thread, read: ThreadRead): OpenThread {
+  const base = read.snapshot && read.snapshot.seq > thread.seq ? parseSnapshot(read.snapshot.data) : thread;
+  return { thread: foldStored(base, read.events), control: read.control, sinceSnapshot: read.events.length };
+}
+
+/** Folds stored events; what is folded already is passed over. */
+export function foldStored(thread: Thread, events: readonly StoredEvent[]): Thread {
+  let next = thread;
+  for (const { seq, data } of events) if (seq > next.seq) next = reduceThread(next, parseEvent(data, seq));
+  return next;
+}
+
+/** Gives drafts their places behind a thread and folds them. */
+export function sealAll(
+  thread: Thread,
+  drafts: readonly EventDraft[],
+  now: number,
+): { readonly events: readonly ThreadEvent[]; readonly thread: Thread } {
+  const events: ThreadEvent[] = [];
+  let next = thread;
+  for (const draft of drafts) {
+    const event = sealEvent(draft, next.seq + 1, Math.max(now, next.at));
+    events.push(event);
+    next = reduceThread(next, event);
+  }
+  return { events, thread: next };
+}
+
+/** Events as an append takes them. */
+export function toStored(events: readonly ThreadEvent[]): Append["events"] {
+  return events.map((event) => ({ control: isControl(event), data: serialiseEvent(event) }));
+}
+
+/** True when a batch is among the events of a conflict: the reply was lost, the write was not. */
+export function hasBatch(events: readonly StoredEvent[], batch: string): boolean {
+  return events.some((event) => event.batch === batch);
+}
+
+export function snapshotOf(thread: Thread): string {
+  return JSON.stringify({ v: STATE_VERSION, thread });
+}
+
+function parseSnapshot(data: string): Thread {
+  const { v, thread } = JSON.parse(data) as { v: number; thread: Thread }; // written by snapshotOf
+  if (v !== STATE_VERSION) {
+    throw new ToolRunError(
+      "unavailable",
+      `The thread was written by a newer version (state ${v}); deploy it here too.`,
+    );
+  }
+  return thread;
+}
+
+/** The thread's line in its owner's list. */
+export function rowOf(thread: Thread): ThreadRow {
+  const root = rootOf(thread);
+  const pending = thread.active.flatMap((run) => run.turn?.calls ?? []).filter((call) => openAsk(call)).length;
+  const status = root ? root.status : thread.runs.length > 0 ? "ended" : "idle";
+  const { id, owner, title, at } = thread;
+  return { id, owner, title, status, pending, dueAt: root?.dueAt, updatedAt: at };
+}

@@ -1,0 +1,211 @@
+import type { Agent } from "../agent/define-agent.ts";
+import { ToolRunError } from "../errors.ts";
+import { nextAction } from "../loop/next-action.ts";
+import type { EventDraft } from "../protocol/event.ts";
+import type { Thread } from "../protocol/thread.ts";
+import { emptyThread, rootOf } from "../protocol/thread.ts";
+import type { User } from "../protocol/typed.ts";
+import type { ResumeReason } from "../protocol/values.ts";
+import { viewThread } from "../protocol/view-thread.ts";
+import type { Append, AppendResult } from "../store/thread-store.ts";
+import type { Claimed } from "./drive.ts";
+import { drive } from "./drive.ts";
+import type { Engine } from "./engine.ts";
+import { notify } from "./engine.ts";
+import type { OpenThread } from "./thread-log.ts";
+import { hasBatch, openRead, readThread, rowOf, sealAll, toStored } from "./thread-log.ts";
+
+/** What a write makes of the thread as it is: events to add, and the answer when they are in the log. */
+export interface Written<Answer> {
+  readonly drafts: readonly EventDraft[];
+  readonly answer: (seq: number, thread: Thread) => Answer;
+}
+
+const TRIES = 12;
+const RESENDS = 4;
+
+/**
+ * The one way a request changes a thread: read, decide, append behind the last control event; on a conflict
+ * read on and decide again. Where nobody drives and there is work, the same append claims the run.
+ */
+export async function writeThread<Answer>(
+  engine: Engine,
+  id: string,
+  decide: (thread: Thread, now: number) => Written<Answer> | Promise<Written<Answer>>,
+): Promise<Answer> {
+  let open: OpenThread = (await readThread(engine, id)) ?? { thread: emptyThread(id), control: 0, sinceSnapshot: 0 };
+  let mayClaim = engine.drivesPosts;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const { drafts, answer } = await decide(open.thread, engine.clock.now());
+    if (drafts.length === 0) return answer(open.thread.seq, open.thread);
+    const claim = mayClaim ? await claimFor(engine, open.thread, drafts) : null;
+    const claimedAt = engine.clock.monotonic();
+    const result = await appendWrite(engine, open, drafts, claim);
+    if (result.status === "ok") {
+      afterWrite(engine, result.written, claim, { claimedAt, sinceSnapshot: open.sinceSnapshot });
+      return answer(result.written.seq, result.written);
+    }
+    if (result.status === "gone") throw new ToolRunError("not-found", "This conversation was removed.");
+    if (result.status === "held") mayClaim = false;
+    else open = result.open;
+  }
+  throw new ToolRunError("unavailable", "The conversation changed too often; try again.");
+}
+
+/** A driver's claim to be appended with a write, and the agent whose rules say it is needed. */
+interface Claim {
+  readonly driverId: string;
+  readonly epoch: number;
+  readonly drafts: readonly EventDraft[];
+}
+
+/** Adds the claim a write needs: a new run begins owned, a waiting one is taken up again. */
+async function claimFor(engine: Engine, thread: Thread, drafts: readonly EventDraft[]): Promise<Claim | null> {
+  if (thread.driverId !== null) return null;
+  const driverId = engine.newId();
+  const epoch = thread.epoch + 1;
+  const started = drafts.findIndex((draft) => draft.type === "run-started");
+  if (started >= 0) {
+    return {
+      driverId,
+      epoch,
+      drafts: drafts.map((draft) => (draft.type === "run-started" ? { ...draft, driverId, epoch } : draft)),
+    };
+  }
+  const after = sealAll(thread, drafts, engine.clock.now()).thread;
+  return (await hasWork(engine, after))
+    ? { driverId, epoch, drafts: [...drafts, resumed(after, driverId, epoch, "decision")] }
+    : null;
+}
+
+/** True when `nextAction` would have somebody without an epoch claim the run. */
+async function hasWork(engine: Engine, thread: Thread): Promise<boolean> {
+  const user = rootOf(thread)?.user as User | undefined; // written by us when the run began
+  if (!user) return false;
+  const agent = await engine.agentFor(user);
+  return ask(agent, engine, thread) === "claim";
+}
+
+function ask(agent: Agent, engine: Engine, thread: Thread): string {
+  const me = { epoch: null, inFlight: new Set<string>(), budgetLeftMs: engine.maxRequestMs, aborting: false };
+  return nextAction(thread, agent.rules, engine.clock.now(), me).type;
+}
+
+function resumed(thread: Thread, driverId: string, epoch: number, why: ResumeReason): EventDraft {
+  return { type: "run-resumed", runId: rootOf(thread)?.runId, epoch, driverId, why };
+}
+
+type WriteResult =
+  | { readonly status: "ok"; readonly written: Thread }
+  | { readonly status: "again"; readonly open: OpenThread }
+  /** Another driver is alive: write without a claim, it will see it. */
+  | { readonly status: "held" }
+  | { readonly status: "gone" };
+
+async function appendWrite(
+  engine: Engine,
+  open: OpenThread,
+  drafts: readonly EventDraft[],
+  claim: Claim | null,
+): Promise<WriteResult> {
+  const { thread } = open;
+  const { events, thread: written } = sealAll(thread, claim?.drafts ?? drafts, engine.clock.now());
+  const append: Append = {
+    batch: engine.newId(),
+    events: toStored(events),
+    lease: claim ? { driverId: claim.driverId, ttlMs: engine.leaseMs } : undefined,
+    row: rowOf(written),
+  };
+  const result = await resend(engine, () =>
+    engine.store.append(thread.id, claim ? { at: thread.seq } : { atControl: open.control }, append),
+  );
+  if (result.status === "gone" || result.status === "held") return { status: result.status };
+  if (result.status === "conflict") {
+    const joined = openRead(thread, result);
+    if (!hasBatch(result.events, append.batch)) return { status: "again", open: joined };
+    return { status: "ok", written: joined.thread };
+  }
+  if (result.first !== thread.seq + 1) {
+    // Deltas moved the head meanwhile: our events are behind them.
+    return { status: "ok", written: (await reopen(engine, thread)).thread };
+  }
+  notify(engine, events, written, viewThread);
+  return { status: "ok", written };
+}
+
+async function reopen(engine: Engine, thread: Thread): Promise<OpenThread> {
+  const open = await readThread(engine, thread.id);
+  if (!open) throw new ToolRunError("not-found", "This conversation was removed.");
+  return open;
+}
+
+/** The same bytes with the same batch until the store answers: a lost reply never doubles a write. */
+export async function resend(engine: Engine, call: () => Promise<AppendResult>): Promise<AppendResult> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await call();
+    } catch (error) {
+      const reference = engine.report(error);
+      if (tries >= RESENDS) {
+        throw new ToolRunError("unavailable", "The store did not answer; try again.", { reference, cause: error });
+      }
+      await new Promise<void>((resolve) => engine.clock.after(25 * 2 ** tries, resolve));
+    }
+  }
+}
+
+/** The claim's holder drives; a driver that is here already looks; a lost one is taken over. */
+function afterWrite(
+  engine: Engine,
+  written: Thread,
+  claim: Claim | null,
+  sent: Pick<Claimed, "claimedAt" | "sinceSnapshot">,
+): void {
+  if (claim) {
+    const { driverId, epoch } = claim;
+    if (written.driverId === driverId) startDriving(engine, { thread: written, epoch, driverId, ...sent });
+    return;
+  }
+  const poke = engine.drivers.get(written.id);
+  if (poke) poke();
+  else if (written.driverId !== null && engine.drivesPosts) engine.background(takeOver(engine, written.id));
+}
+
+function startDriving(engine: Engine, claimed: Claimed): void {
+  engine.background(drive(engine, claimed).catch((error: unknown) => void engine.report(error)));
+}
+
+/**
+ * Takes up a run nobody drives, or whose driver's lease is over. Resolves when the drive ends, at once when
+ * there is nothing to do or somebody else is at it.
+ */
+export async function takeOver(engine: Engine, id: string): Promise<void> {
+  if (engine.drivers.has(id)) return;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const open = await readThread(engine, id);
+    const user = open && (rootOf(open.thread)?.user as User | undefined); // written by us when the run began
+    if (!open || !user) return;
+    const { thread, sinceSnapshot } = open;
+    const action = ask(await engine.agentFor(user), engine, thread);
+    if (action !== "claim" && action !== "attach") return;
+    const driverId = engine.newId();
+    const epoch = thread.epoch + 1;
+    const why = thread.driverId === null ? "hand-over" : "takeover";
+    const { events, thread: claimedThread } = sealAll(
+      thread,
+      [resumed(thread, driverId, epoch, why)],
+      engine.clock.now(),
+    );
+    const claimedAt = engine.clock.monotonic();
+    const batch = engine.newId();
+    const lease = { driverId, ttlMs: engine.leaseMs };
+    const row = rowOf(claimedThread);
+    const result = await resend(engine, () =>
+      engine.store.append(id, { at: thread.seq }, { batch, events: toStored(events), lease, row }),
+    );
+    if (result.status === "held" || result.status === "gone") return;
+    if (result.status === "conflict" && !hasBatch(result.events, batch)) continue;
+    if (result.status === "ok") notify(engine, events, claimedThread, viewThread);
+    return drive(engine, { thread: claimedThread, epoch, driverId, claimedAt, sinceSnapshot });
+  }
+}
