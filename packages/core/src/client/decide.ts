@@ -17,8 +17,8 @@ export interface DecidingHost {
 
 export interface Decider {
   decide(given: StepRef | readonly StepRef[], body: DecisionBody): Promise<ActionResult>;
-  /** True from the press of the button until the log, at `seq`, shows what became of it. */
-  isSending(step: StepRef, seq: number): boolean;
+  /** Tells what is on its way: from the press of the button until the log, at `seq`, shows what became of it. */
+  sendingAt(seq: number): ((step: StepRef) => boolean) | undefined;
 }
 
 interface Sent {
@@ -72,7 +72,10 @@ export function createDecider(host: DecidingHost): Decider {
 
   return {
     decide,
-    isSending: (step, seq) => step.ask !== null && (sent.get(questionOf(step))?.seq ?? 0) > seq,
+    sendingAt(seq) {
+      if (![...sent.values()].some((entry) => entry.seq > seq)) return undefined;
+      return (step) => step.ask !== null && (sent.get(questionOf(step))?.seq ?? 0) > seq;
+    },
   };
 }
 

@@ -22,7 +22,10 @@ export interface Followed extends Omit<StreamListener, "onBytes"> {
   readonly wire: WireOptions;
   /** What is missing now: the thread itself, events after its last one, or nothing. */
   wants(): "load" | "stream" | undefined;
-  path(): string;
+  /** Where the events after `seq` are. */
+  path(seq: number): string;
+  /** The last event that is folded. */
+  seq(): number;
   load(): Promise<ActionResult>;
   onConnection(event: ConnectionEvent): void;
   onRefused(refusal: Refusal): void;
@@ -44,6 +47,7 @@ export function createFollower(followed: Followed): Follower {
   let stream: AbortController | undefined;
   let endSleep: (() => void) | undefined;
   let heardAt = 0;
+  let isUrgent = false;
 
   async function run(signal: AbortSignal): Promise<void> {
     for (let want = followed.wants(); want && !signal.aborted; want = followed.wants()) {
@@ -51,7 +55,8 @@ export function createFollower(followed: Followed): Follower {
       const goesOn = want === "load" ? await load() : await follow(signal);
       if (signal.aborted) return;
       if (goesOn === "stop") break;
-      if (goesOn === "later") await rest();
+      if (goesOn === "later" && !isUrgent) await rest();
+      isUrgent = false;
     }
     if (signal.aborted) return;
     loop = undefined;
@@ -66,19 +71,24 @@ export function createFollower(followed: Followed): Follower {
     const current = new AbortController();
     stream = current;
     const openedAt = Date.now();
+    const from = followed.seq();
     let moved = false;
     heardAt = openedAt;
-    const watch = watchSilence(() => current.abort());
-    const end = await connect(followed.wire, followed.path(), current.signal, {
+    const watch = setInterval(() => {
+      if (Date.now() - heardAt > SILENCE_MS) current.abort();
+    }, SILENCE_MS / 8);
+    const end = await connect(followed.wire, followed.path(from), current.signal, {
       onBytes() {
         heardAt = Date.now();
         if (!moved) followed.onConnection({ type: "opened" });
       },
       onFrame(frame) {
-        if (!followed.onFrame(frame)) return false;
-        if (!moved) followed.onConnection({ type: "moved" });
-        moved = true;
-        return true;
+        const joins = followed.onFrame(frame);
+        if (!moved && followed.seq() > from) {
+          moved = true;
+          followed.onConnection({ type: "moved" });
+        }
+        return joins;
       },
       onReset: followed.onReset,
     });
@@ -112,18 +122,14 @@ export function createFollower(followed: Followed): Follower {
     });
   }
 
-  function watchSilence(onSilence: () => void): ReturnType<typeof setInterval> {
-    return setInterval(() => {
-      if (Date.now() - heardAt > SILENCE_MS) onSilence();
-    }, SILENCE_MS / 8);
+  function start(): void {
+    if (loop || !followed.wants()) return;
+    loop = new AbortController();
+    void run(loop.signal);
   }
 
   return {
-    start() {
-      if (loop || !followed.wants()) return;
-      loop = new AbortController();
-      void run(loop.signal);
-    },
+    start,
     stop() {
       loop?.abort();
       loop = undefined;
@@ -133,7 +139,11 @@ export function createFollower(followed: Followed): Follower {
     },
     wake(broken) {
       endSleep?.();
-      if (broken || Date.now() - heardAt > SUSPECT_MS) stream?.abort();
+      if (stream && (broken || Date.now() - heardAt > SUSPECT_MS)) {
+        isUrgent = true;
+        stream.abort();
+      }
+      start();
     },
   };
 }

@@ -3,15 +3,17 @@ import type { ThreadView, ViewMessage, ViewPart } from "../protocol/view-thread.
 
 /** What this tab has posted and the log does not show yet. */
 export interface Unconfirmed {
-  isSending(step: AnyStep): boolean;
+  /** Undefined when no step is. */
+  readonly isSending: ((step: AnyStep) => boolean) | undefined;
   readonly messages: readonly ViewMessage[];
 }
 
 /** Marks it in a view. Whatever it does not touch keeps its identity; a marked step keeps its own. */
 export function overlayView(view: ThreadView, { isSending, messages: own }: Unconfirmed): ThreadView {
-  const mark = (step: AnyStep): AnyStep => markStep(step, isSending);
-  const steps = mapSame(view.steps, mark);
-  if (steps === view.steps && own.length === 0) return view;
+  const mark = (step: AnyStep): AnyStep => (isSending ? markStep(step, isSending) : step);
+  const steps = isSending ? mapSame(view.steps, mark) : view.steps;
+  const hasOwn = own.length > 0;
+  if (steps === view.steps && !hasOwn) return view;
   const markPart = (part: ViewPart): ViewPart => {
     if (part.type !== "step") return part;
     const step = mark(part.step);
@@ -25,8 +27,8 @@ export function overlayView(view: ThreadView, { isSending, messages: own }: Unco
     ...view,
     steps,
     pending: mapSame(view.pending, mark),
-    messages: [...messages, ...own],
-    queued: [...view.queued, ...own],
+    messages: hasOwn ? [...messages, ...own] : messages,
+    queued: hasOwn ? [...view.queued, ...own] : view.queued,
   };
 }
 

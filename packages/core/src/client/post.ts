@@ -55,6 +55,8 @@ export async function post(wire: WireOptions, path: string, body: Body, method =
   for (let attempt = 1; ; attempt++) {
     const reply = await request(wire, path, method, text);
     const mayPass = !reply.ok && (reply.code === "network" || reply.code === "unavailable");
+    // What is gone is removed: by the try before, whose reply was lost, or by somebody else.
+    if (!reply.ok && method === "DELETE" && reply.code === "not-found") return { ok: true, body: {} };
     if (!mayPass || attempt === TRIES) return reply;
     await new Promise((resolve) => setTimeout(resolve, nextDelay(attempt, Math.random())));
   }

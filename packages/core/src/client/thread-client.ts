@@ -89,7 +89,7 @@ export function createThreadClient(options: ThreadClientOptions = {}): ThreadCli
   const store = createThreadStore(options, (view, thread) => {
     outbox = outbox.filter(({ seq }) => seq > thread.seq);
     const shown = overlayView(view, {
-      isSending: (step) => decider.isSending(step, thread.seq),
+      isSending: decider.sendingAt(thread.seq),
       messages: unsentOf(outbox, thread).map((unsent) => unsent.view),
     });
     return stopping !== undefined && stopping === view.runId && view.status !== "ended"
@@ -107,11 +107,11 @@ export function createThreadClient(options: ThreadClientOptions = {}): ThreadCli
   }
 
   /** An action that is not about a step; pressed again while under way, it is the same action. */
-  function act(name: string, body: Readonly<Record<string, unknown>>, path = name): Promise<ActionResult> {
-    const id = JSON.stringify([name, body]);
+  function act(path: string, body: Readonly<Record<string, unknown>>, method?: string): Promise<ActionResult> {
+    const id = JSON.stringify([path, body]);
     const known = underWay.get(id);
     if (known !== undefined) return known;
-    const result = write(path, body).then((reply) => {
+    const result = write(path, body, method).then((reply) => {
       underWay.delete(id);
       return finish(reply);
     });
@@ -155,9 +155,14 @@ export function createThreadClient(options: ThreadClientOptions = {}): ThreadCli
     return finish(reply);
   }
 
+  /** An action on the run that is shown. */
+  async function actOnRun(path: string, more: Readonly<Record<string, unknown>> = {}): Promise<ActionResult> {
+    const { runId } = store.getSnapshot();
+    return runId === undefined ? refuse("not-waiting", "There is no run yet.") : act(path, { runId, ...more });
+  }
+
   const decide = (steps: StepRef | readonly StepRef[], body: DecisionBody): Promise<ActionResult> =>
     decider.decide(steps, body);
-  const runId = (): string | undefined => store.getSnapshot().runId;
 
   return {
     subscribe: store.subscribe,
@@ -178,20 +183,20 @@ export function createThreadClient(options: ThreadClientOptions = {}): ThreadCli
     retry: (step) => decide(step, { action: "retry" }),
     skip: (step) => decide(step, { action: "skip" }),
     async stop() {
-      stopping = runId();
+      stopping = store.getSnapshot().runId;
       store.changed();
-      const result = await act("/stop", { runId: stopping });
+      const result = await actOnRun("/stop");
       if (!result.ok) stopping = undefined;
       store.changed();
       return result;
     },
-    continue: ({ turns } = {}) => act("/continue", { runId: runId(), turns }),
+    continue: ({ turns } = {}) => actOnRun("/continue", { turns }),
     rename: (title) => act("/title", { title }),
     revoke: (grantId) => act("/revoke", { grantId }),
     async remove() {
-      const reply = await write("", {}, "DELETE");
-      if (reply.ok) store.removed();
-      return finish(reply);
+      const result = await act("", {}, "DELETE");
+      if (result.ok) store.removed();
+      return result;
     },
   };
 }

@@ -78,7 +78,8 @@ export function createThreadStore(
       if (!thread) return "load";
       return known > thread.seq || rootOf(thread)?.status === "running" ? "stream" : undefined;
     },
-    path: () => `/${threadId}/events?after=${thread?.seq ?? 0}`,
+    path: (seq) => `/${threadId}/events?after=${seq}`,
+    seq: () => thread?.seq ?? 0,
     load: refresh,
     attempt: () => connection.attempt ?? 0,
     onConnection: dispatch,

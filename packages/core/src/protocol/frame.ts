@@ -53,7 +53,7 @@ export function reduceFrame(thread: Thread, frame: Frame): Thread | undefined {
   if (frame.from > thread.seq + 1) return undefined;
   let next = thread;
   for (const event of eventsOf(frame)) next = reduceThread(next, event);
-  return { ...next, seq: frame.to, at: frame.at };
+  return { ...next, seq: frame.to, at: Math.max(next.at, frame.at) };
 }
 
 /** Reads a frame from the wire; undefined when the text is none. */

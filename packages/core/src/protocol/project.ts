@@ -1,5 +1,6 @@
 import type { ThreadEvent } from "./event.ts";
-import type { Call, Run, Thread, Turn, TurnPart } from "./thread.ts";
+import { withoutParts } from "./reduce-turn.ts";
+import type { Call, Run, Thread, Turn } from "./thread.ts";
 
 /** What may leave the server of one event; undefined when nothing may. */
 export function projectEvent(event: ThreadEvent): ThreadEvent | undefined {
@@ -40,6 +41,7 @@ function without<Event extends ThreadEvent>(event: Omit<Event, "epoch">, ...name
   return copy as unknown as ThreadEvent; // the removed fields are documented as server only in event.ts
 }
 
+const projectedRuns = new WeakMap<Run, Run>();
 const projectedTurns = new WeakMap<Turn, Turn>();
 
 /** What may leave the server of a thread: equal to folding the projected events. */
@@ -58,27 +60,22 @@ export function projectThread(thread: Thread): Thread {
 }
 
 function projectRun(run: Run): Run {
-  return { ...run, user: undefined, turns: run.turns.map(projectTurn), turn: run.turn && projectTurn(run.turn) };
+  const known = projectedRuns.get(run);
+  if (known) return known;
+  const turns = run.turns.map(projectTurn);
+  const projected = { ...run, user: undefined, turns, turn: run.turn && projectTurn(run.turn) };
+  projectedRuns.set(run, projected);
+  return projected;
 }
 
 function projectTurn(turn: Turn): Turn {
   const known = projectedTurns.get(turn);
   if (known) return known;
-  const parts = turn.parts.reduce<TurnPart[]>(addSpoken, []);
+  // Reasoning stays on the server; the texts around it become one, as they do in the browser's fold.
+  const parts = withoutParts(turn.parts, "reasoning");
   const projected = { ...turn, opaque: undefined, parts, calls: turn.calls.map(projectCall) };
   projectedTurns.set(turn, projected);
   return projected;
-}
-
-/** Reasoning stays on the server; the texts around it become one, as they do in the browser's fold. */
-function addSpoken(parts: TurnPart[], part: TurnPart): TurnPart[] {
-  const last = parts.at(-1);
-  if (part.type === "reasoning") return parts;
-  if (part.type === "text" && last?.type === "text") {
-    return parts.with(-1, { type: "text", text: last.text + part.text });
-  }
-  parts.push(part);
-  return parts;
 }
 
 function projectCall(call: Call): Call {

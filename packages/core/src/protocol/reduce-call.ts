@@ -84,7 +84,7 @@ function transition(call: Call, event: ThreadEvent): Call | undefined {
     case "call-progressed":
       return call.status === "running" && event.attempt === call.attempt ? progressed(call, event) : undefined;
     case "attempt-failed":
-      if (call.status !== "running" || event.attempt !== call.attempt) return undefined;
+      if (call.status !== "running" || event.attempt !== call.attempt || call.retryAt !== undefined) return undefined;
       return { ...call, failures: call.failures + 1, lastError: event.error.message, retryAt: event.retryAt };
     case "call-interrupted":
       if (call.status !== "running" || event.attempt !== call.attempt) return undefined;

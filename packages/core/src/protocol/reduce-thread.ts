@@ -3,6 +3,7 @@ import { isControl, PROTOCOL_VERSION } from "./event.ts";
 import { reduceCall } from "./reduce-call.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
 import type { Run, Thread, Turn } from "./thread.ts";
+import { isSettled } from "./thread.ts";
 import type { Actor, Usage } from "./values.ts";
 
 const KEYS_KEPT = 256;
@@ -24,7 +25,8 @@ function stamp(thread: Thread, event: ThreadEvent): Thread {
   return {
     ...thread,
     seq: event.seq,
-    at: event.at,
+    // A decision may land behind deltas of another server whose clock is ahead.
+    at: Math.max(thread.at, event.at),
     unknown: thread.unknown || event.v > PROTOCOL_VERSION,
     // Waiting and the hours between a crash and a takeover never count: only time between events of one epoch.
     activeMs: mine && thread.activeAt > 0 ? thread.activeMs + Math.max(0, event.at - thread.activeAt) : thread.activeMs,
@@ -43,7 +45,7 @@ function keyOf(event: ThreadEvent): Thread["keys"][number] | undefined {
 function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
   switch (event.type) {
     case "thread-created":
-      if (thread.createdAt > 0) return undefined;
+      if (thread.seq > 0) return undefined;
       return {
         ...thread,
         createdAt: event.at,
@@ -59,14 +61,14 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
       return startRun(thread, event);
     case "run-resumed":
       return owned(
-        updateRoot(thread, (run) => ({ ...run, status: "running", dueAt: undefined })),
+        updateRoot(thread, event.runId, (run) => ({ ...run, status: "running", dueAt: undefined })),
         event.epoch,
         event.driverId,
       );
     case "run-waiting":
-      return released(updateRoot(thread, (run) => ({ ...run, status: "waiting", dueAt: event.dueAt })));
+      return released(updateRoot(thread, event.runId, (run) => ({ ...run, status: "waiting", dueAt: event.dueAt })));
     case "run-handed-over":
-      return released(updateRoot(thread, (run) => ({ ...run, dueAt: event.dueAt })));
+      return released(updateRoot(thread, event.runId, (run) => ({ ...run, dueAt: event.dueAt })));
     case "stop-requested": {
       const stop = { by: event.by, at: event.at, reason: event.reason };
       return updateRun(thread, event.runId, (run) => (run.stop ? undefined : { ...run, stop }));
@@ -119,6 +121,7 @@ function messageOf(event: MessageAdded & ThreadEvent): Thread["messages"][number
 function startRun(thread: Thread, event: ThreadEvent & RunStarted): Thread | undefined {
   if (event.runId === undefined) return undefined;
   if (event.depth === 0 ? thread.active.length > 0 : thread.active.length === 0) return undefined;
+  if ([...thread.active, ...thread.runs].some((known) => known.runId === event.runId)) return undefined;
   const run: Run = {
     runId: event.runId,
     status: "running",
@@ -145,7 +148,7 @@ function startRun(thread: Thread, event: ThreadEvent & RunStarted): Thread | und
 
 function endRun(thread: Thread, event: ThreadEvent & { type: "run-ended" }): Thread | undefined {
   const run = thread.active.find((candidate) => candidate.runId === event.runId);
-  if (!run) return undefined;
+  if (!run || (run.depth === 0 && thread.active.length > 1)) return undefined; // leaf first, the root last
   const { outcome, limit, code, text, usage } = event;
   const ended: Run = {
     ...run,
@@ -188,7 +191,9 @@ function startTurn(thread: Thread, event: ThreadEvent & { type: "turn-started" }
       // A new attempt at the same turn drops whatever the abandoned one had written.
       return event.attempt > current.attempt ? { ...run, turn } : undefined;
     }
-    if (event.turn !== (current?.turn ?? 0) + 1 || (current && current.status !== "ended")) return undefined;
+    if (event.turn !== (current?.turn ?? 0) + 1) return undefined;
+    // A turn that is left behind is never touched again: its calls must be settled.
+    if (current && (current.status !== "ended" || !current.calls.every(isSettled))) return undefined;
     return { ...run, turns: current ? [...run.turns, current] : run.turns, turn };
   });
   const isRoot = next?.active[0]?.runId === event.runId;
@@ -235,8 +240,8 @@ function updateRun(
   return updated && { ...thread, active: thread.active.with(index, updated) };
 }
 
-function updateRoot(thread: Thread, update: (run: Run) => Run): Thread | undefined {
-  return updateRun(thread, thread.active[0]?.runId, update);
+function updateRoot(thread: Thread, runId: string | undefined, update: (run: Run) => Run): Thread | undefined {
+  return thread.active[0]?.runId === runId ? updateRun(thread, runId, update) : undefined;
 }
 
 /** An epoch opens. A browser sees neither epoch nor driver: both stay at their empty value there. */

@@ -29,8 +29,21 @@ export function abandonTurn(turn: Turn, at: number): Turn {
     status: "failed",
     endedAt: at,
     calls: [],
-    parts: turn.parts.filter((part) => part.type !== "call"),
+    parts: withoutParts(turn.parts, "call"),
   };
+}
+
+/** Parts without those of one type; texts that come to stand side by side become one, as if it had never been there. */
+export function withoutParts(parts: readonly TurnPart[], type: "call" | "reasoning"): readonly TurnPart[] {
+  const kept: TurnPart[] = [];
+  for (const part of parts) {
+    const last = kept.at(-1);
+    if (part.type === type) continue;
+    if ((part.type === "text" || part.type === "reasoning") && last?.type === part.type) {
+      kept[kept.length - 1] = { type: part.type, text: last.text + part.text };
+    } else kept.push(part);
+  }
+  return kept;
 }
 
 function addText(parts: readonly TurnPart[], type: "text" | "reasoning", text: string): readonly TurnPart[] {

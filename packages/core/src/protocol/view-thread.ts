@@ -62,6 +62,7 @@ export interface ThreadView<Step = AnyStep> {
 const views = new WeakMap<Thread, ThreadView>();
 const endedRuns = new WeakMap<Run, readonly ViewMessage[]>();
 const turnParts = new WeakMap<Turn, readonly ViewPart[]>();
+const stepParts = new WeakMap<AnyStep, ViewPart>();
 const userMessages = new WeakMap<Message, ViewMessage>();
 
 /** The only reading of Thread. Pure; cached per thread, ended run, turn and call. */
@@ -78,11 +79,12 @@ function build(thread: Thread): ThreadView {
   const ended = thread.runs.filter((run) => run.depth === 0);
   const last = root ?? ended.at(-1);
   const messages: ViewMessage[] = [];
+  const parents = new Set([...thread.active, ...thread.runs].flatMap((run) => run.parentCallId ?? []));
   let cursor = 0; // messages before it are placed
   for (const run of root ? [...ended, root] : ended) {
     const upTo = run.status === "ended" ? lastSeqOf(run) : Number.POSITIVE_INFINITY;
     const placed = takeWhile(thread.messages, cursor, (message) => message.seq <= Math.min(upTo, thread.consumedSeq));
-    messages.push(...viewRun(thread, run, placed));
+    messages.push(...viewRun(thread, run, placed, parents));
     cursor += placed.length;
   }
   const queued = thread.messages.slice(cursor).map(viewUserMessage);
@@ -122,8 +124,9 @@ function phaseOf(run: Run): Phase {
   return last.type === "call" ? "calling" : "writing";
 }
 
+/** Where its last model call began: messages before it were read. A run that ended before its first one read none. */
 function lastSeqOf(run: Run): number {
-  return run.turn?.startedSeq ?? run.startedSeq;
+  return run.turn?.startedSeq ?? 0;
 }
 
 function takeWhile<Item>(items: readonly Item[], from: number, test: (item: Item) => boolean): readonly Item[] {
@@ -133,7 +136,12 @@ function takeWhile<Item>(items: readonly Item[], from: number, test: (item: Item
 }
 
 /** A run as messages: the assistant's, cut where a person steered. */
-function viewRun(thread: Thread, run: Run, steering: readonly Message[]): readonly ViewMessage[] {
+function viewRun(
+  thread: Thread,
+  run: Run,
+  steering: readonly Message[],
+  parents: ReadonlySet<string>,
+): readonly ViewMessage[] {
   const known = endedRuns.get(run);
   if (known) return known;
   const messages: ViewMessage[] = [];
@@ -150,7 +158,7 @@ function viewRun(thread: Thread, run: Run, steering: readonly Message[]): readon
       close();
       messages.push(viewUserMessage(message));
     }
-    parts.push(...viewTurn(thread, turn));
+    parts.push(...viewTurn(thread, turn, parents));
   }
   const notice = noticeOf(run);
   if (notice) parts.push(notice);
@@ -160,20 +168,25 @@ function viewRun(thread: Thread, run: Run, steering: readonly Message[]): readon
   return messages;
 }
 
-function viewTurn(thread: Thread, turn: Turn): readonly ViewPart[] {
-  const known = turnParts.get(turn);
+/** Cached per turn, except where a call runs a sub-agent: its steps change without the turn. */
+function viewTurn(thread: Thread, turn: Turn, parents: ReadonlySet<string>): readonly ViewPart[] {
+  const nested = parents.size > 0 && turn.calls.some((call) => parents.has(call.callId));
+  const known = nested ? undefined : turnParts.get(turn);
   if (known) return known;
   const parts = turn.parts.map((part): ViewPart => {
     if (part.type !== "call") return part;
-    return { type: "step", step: viewStep(thread, turn.calls[part.index] as Call) }; // reduceCall adds both together
+    return viewStepPart(viewStep(thread, turn.calls[part.index] as Call)); // reduceCall adds both together
   });
-  const hasChildren = turn.calls.some((call) => hasChild(thread, call));
-  if (!hasChildren) turnParts.set(turn, parts);
+  if (!nested) turnParts.set(turn, parts);
   return parts;
 }
 
-function hasChild(thread: Thread, call: Call): boolean {
-  return thread.active.some((run) => run.parentCallId === call.callId);
+function viewStepPart(step: AnyStep): ViewPart {
+  const known = stepParts.get(step);
+  if (known) return known;
+  const part: ViewPart = { type: "step", step };
+  stepParts.set(step, part);
+  return part;
 }
 
 function noticeOf(run: Run): NoticePart | undefined {

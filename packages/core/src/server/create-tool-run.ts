@@ -15,13 +15,10 @@ import { findRuntime } from "./runtime.ts";
 import type { Verbs } from "./verbs.ts";
 import { createVerbs } from "./verbs.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: an agent of any tools; the record's names are read elsewhere
-type AnyAgent = Agent<any>;
-
 /** Settings of a tool run endpoint; only `agent` is needed in development. */
 export interface ToolRunOptions {
   /** The agent, or a function that gives each user theirs. */
-  readonly agent: AnyAgent | ((context: { readonly user: User }) => AnyAgent | Promise<AnyAgent>);
+  readonly agent: Agent | ((context: { readonly user: User }) => Agent | Promise<Agent>);
   /**
    * Where threads live. In development a memory store that loses everything with the process, and on Next's
    * edge runtime is seen by this route file only. Production needs a named one.

@@ -34,9 +34,11 @@ export interface ScriptedModelOptions {
 }
 
 export interface ScriptedModel extends Model {
-  /** Every request so far: what the model was told. */
+  /** The requests so far, the last thousand of them: what the model was told. */
   readonly requests: readonly ModelRequest[];
 }
+
+const REQUESTS_KEPT = 1000;
 
 /**
  * A model that plays a script: for tests of your own tools, and for a demo without a key. It streams text and
@@ -45,6 +47,7 @@ export interface ScriptedModel extends Model {
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): ScriptedModel {
   const { id = "scripted", delayMs = 0, clock = systemClock() } = options;
   const requests: ModelRequest[] = [];
+  let requestCount = 0;
   let callCount = 0;
   return {
     id,
@@ -52,7 +55,8 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     async *stream(request, signal) {
       signal.throwIfAborted();
       requests.push(request);
-      const turn = turnOf(script, request, requests.length);
+      if (requests.length > REQUESTS_KEPT) requests.shift();
+      const turn = turnOf(script, request, ++requestCount);
       let reason = "stop";
       for (const part of "type" in turn ? [turn] : turn) {
         signal.throwIfAborted();

@@ -113,7 +113,9 @@ describe("an answer made of what the model was told", () => {
       { status: "not-run", reason: "interrupted" },
     ],
   ])("knows %s", async (_, outcome, expected) => {
-    expect(JSON.parse(await answer(tell, after({ tool: "refundOrder", input, outcome })))).toEqual({
+    expect(
+      JSON.parse(await answer(tell, after({ tool: "refundOrder", input, inputText: JSON.stringify(input), outcome }))),
+    ).toEqual({
       tool: "refundOrder",
       input,
       ...expected,
