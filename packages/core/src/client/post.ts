@@ -49,17 +49,38 @@ export function toResult(reply: Reply): ActionResult {
   return refusal;
 }
 
-/** A write: one key, so that a reply lost on the way is asked for again without doing it twice. */
-export async function post(wire: WireOptions, path: string, body: Body, method = "POST"): Promise<Reply> {
-  const text = JSON.stringify({ ...body, key: newKey() });
-  for (let attempt = 1; ; attempt++) {
-    const reply = await request(wire, path, method, text);
-    const mayPass = !reply.ok && (reply.code === "network" || reply.code === "unavailable");
+/** Sends a write with a key of its own, and reads the reply. Never throws. */
+export type Post = (path: string, body: Body, method?: string) => Promise<Reply>;
+
+/**
+ * One key per write, so that a reply lost on the way is asked for again without doing it twice: by itself
+ * a few times, and when the person does the very same again because nobody could say what became of it.
+ */
+export function createPost(wire: WireOptions): Post {
+  const unanswered = new Map<string, { readonly content: string; readonly key: string }>();
+  return async (path, body, method = "POST") => {
+    const content = JSON.stringify([method, body]);
+    const before = unanswered.get(path);
+    const key = before?.content === content ? before.key : newKey();
+    unanswered.delete(path);
+    const reply = await repeat(() => request(wire, path, method, JSON.stringify({ ...body, key })));
+    if (isUnanswered(reply)) unanswered.set(path, { content, key });
     // What is gone is removed: by the try before, whose reply was lost, or by somebody else.
-    if (!reply.ok && method === "DELETE" && reply.code === "not-found") return { ok: true, body: {} };
-    if (!mayPass || attempt === TRIES) return reply;
+    return !reply.ok && reply.code === "not-found" && method === "DELETE" ? { ok: true, body: {} } : reply;
+  };
+}
+
+async function repeat(attemptOnce: () => Promise<Reply>): Promise<Reply> {
+  for (let attempt = 1; ; attempt++) {
+    const reply = await attemptOnce();
+    if (!isUnanswered(reply) || attempt === TRIES) return reply;
     await new Promise((resolve) => setTimeout(resolve, nextDelay(attempt, Math.random())));
   }
+}
+
+/** True when nobody can say whether the write was recorded. */
+function isUnanswered(reply: Reply): boolean {
+  return !reply.ok && (reply.code === "network" || reply.code === "unavailable");
 }
 
 /** One request and its reply, read and checked. Never throws. */

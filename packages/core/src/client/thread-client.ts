@@ -5,7 +5,7 @@ import type { OutgoingMessage, Unsent } from "./outbox.ts";
 import { toUnsent, unsentOf } from "./outbox.ts";
 import { overlayView } from "./overlay.ts";
 import type { ActionResult, Reply } from "./post.ts";
-import { post, refuse, toResult } from "./post.ts";
+import { createPost, refuse, toResult } from "./post.ts";
 import type { ThreadSnapshot } from "./snapshot.ts";
 import type { StoreOptions } from "./thread-store.ts";
 import { createThreadStore } from "./thread-store.ts";
@@ -76,6 +76,7 @@ export interface ThreadClient extends ThreadActions {
 
 /** Creates a client. Does nothing, and needs no browser, until somebody subscribes or acts. */
 export function createThreadClient(options: ThreadClientOptions = {}): ThreadClient {
+  const post = createPost(options);
   let outbox: readonly Unsent[] = [];
   let delivered: Promise<unknown> = Promise.resolve();
   let stopping: string | undefined; // the run that this tab has asked to stop
@@ -100,7 +101,7 @@ export function createThreadClient(options: ThreadClientOptions = {}): ThreadCli
   /** A write to the thread; what it added to the log is then fetched. */
   async function write(path: string, body: Readonly<Record<string, unknown>>, method?: string): Promise<Reply> {
     if (store.threadId === undefined) return { ...refuse("not-found", "There is no thread yet."), body: {} };
-    const reply = await post(options, `/${store.threadId}${path}`, body, method);
+    const reply = await post(`/${store.threadId}${path}`, body, method);
     const { seq } = reply.body;
     if (typeof seq === "number") store.recorded(seq);
     return reply;
@@ -143,7 +144,7 @@ export function createThreadClient(options: ThreadClientOptions = {}): ThreadCli
 
   async function deliver(unsent: Unsent, body: Readonly<Record<string, unknown>>): Promise<ActionResult> {
     const isFirst = store.threadId === undefined;
-    const reply = isFirst ? await post(options, "", body) : await write("/messages", body);
+    const reply = isFirst ? await post("", body) : await write("/messages", body);
     const { threadId, seq } = reply.body;
     if (reply.ok && typeof seq === "number") unsent.seq = seq;
     else outbox = outbox.filter((other) => other !== unsent);

@@ -1,5 +1,5 @@
 import type { ActionResult, WireOptions } from "./post.ts";
-import { post, refuse, request, toResult } from "./post.ts";
+import { createPost, refuse, request, toResult } from "./post.ts";
 
 /** One line of a user's list of threads. */
 export interface ThreadRow {
@@ -27,6 +27,7 @@ export interface ThreadsClient {
 
 /** Creates the client of a list; it holds no state. */
 export function createThreadsClient(wire: WireOptions = {}): ThreadsClient {
+  const post = createPost(wire);
   return {
     async list(cursor) {
       const reply = await request(wire, cursor === undefined ? "" : `?cursor=${encodeURIComponent(cursor)}`);
@@ -35,7 +36,7 @@ export function createThreadsClient(wire: WireOptions = {}): ThreadsClient {
       if (!Array.isArray(rows)) return refuse("internal", "The server's answer is not a list of threads.");
       return { ok: true, rows, cursor: typeof next === "string" ? next : undefined };
     },
-    rename: async (threadId, title) => toResult(await post(wire, `/${threadId}/title`, { title })),
-    remove: async (threadId) => toResult(await post(wire, `/${threadId}`, {}, "DELETE")),
+    rename: async (threadId, title) => toResult(await post(`/${threadId}/title`, { title })),
+    remove: async (threadId) => toResult(await post(`/${threadId}`, {}, "DELETE")),
   };
 }

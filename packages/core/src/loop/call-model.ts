@@ -41,9 +41,10 @@ interface Turn {
 
 /**
  * One model call, from request to recorded end. Text goes out as it comes; `turn-ended` and its calls are
- * one batch, so that nobody is asked about a call of a turn that is then repeated. Never rejects.
+ * one batch, so that nobody is asked about a call of a turn that is then repeated. Resolves with the events
+ * that record its end, none when it was stopped: the text so far stays. Never rejects.
  */
-export async function callModel(options: CallModel): Promise<void> {
+export async function callModel(options: CallModel): Promise<readonly EventDraft[]> {
   const abort = new AbortController();
   const onStop = (): void => abort.abort(options.signal.reason);
   options.signal.addEventListener("abort", onStop, { once: true });
@@ -51,10 +52,9 @@ export async function callModel(options: CallModel): Promise<void> {
   try {
     await readAnswer(options, turn, abort);
     if (!turn.end) throw new ModelError("The answer broke off before its end.", { retryable: true });
-    options.emit(...(await closingEvents(options, turn)));
+    return await closingEvents(options, turn);
   } catch (error) {
-    if (options.signal.aborted) return; // stopped: the text so far stays, the loop ends the run
-    options.emit(failedAttempt(options, error));
+    return options.signal.aborted ? [] : [failedAttempt(options, error)];
   } finally {
     options.signal.removeEventListener("abort", onStop);
     abort.abort();

@@ -27,14 +27,15 @@ export function createEffects(options: LoopContext): Effects {
   const inFlight = new Set<string>();
   let aborting = false;
 
-  const launch = (key: string, run: (signal: AbortSignal) => Promise<void>): void => {
+  /** An effect is over in the very step in which the events that record its end reach the loop. */
+  const launch = (key: string, run: (signal: AbortSignal) => Promise<readonly EventDraft[]>): void => {
     const abort = new AbortController();
     inFlight.add(key);
-    const done = run(abort.signal).then(() => {
+    const done = run(abort.signal).then((end) => {
       inFlight.delete(key);
       running.delete(key);
       if (running.size === 0) aborting = false;
-      queue.wake();
+      queue.push(...end);
     });
     running.set(key, { abort, done });
   };

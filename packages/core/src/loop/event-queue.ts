@@ -6,11 +6,10 @@ import type { Clock } from "./clock.ts";
  * while an append is under way become one event (group commit without timers).
  */
 export interface EventQueue {
+  /** Wakes the reader even with nothing: it is to ask again. */
   push(...drafts: readonly EventDraft[]): void;
   /** Wakes the reader: something changed in the log, it is to look there. */
   poke(): void;
-  /** Wakes the reader without anything to read: ask again. */
-  wake(): void;
   /** Everything since the last call. */
   take(): { readonly drafts: EventDraft[]; readonly poked: boolean };
   /** Resolves when there is something to take, or at `until` (wall clock). */
@@ -40,7 +39,6 @@ export function createEventQueue(): EventQueue {
       poked = true;
       notify();
     },
-    wake: notify,
     take() {
       woken = false;
       const taken = { drafts, poked };

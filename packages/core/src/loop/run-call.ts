@@ -35,11 +35,11 @@ type Ending =
   | { readonly type: "stopped" };
 
 /**
- * Runs one attempt of a call to its recorded end. `execute` is called synchronously, in the same step as
- * the caller's check of its lease. Never rejects.
+ * Runs one attempt of a call; resolves with the event that records its end. `execute` is called
+ * synchronously, in the same step as the caller's check of its lease. Never rejects.
  */
-export function runCall(options: RunCall): Promise<void> {
-  const { call, tool, clock, emit, runId } = options;
+export function runCall(options: RunCall): Promise<readonly EventDraft[]> {
+  const { call, tool, clock, runId } = options;
   const abort = new AbortController();
   const reports = createReports(options);
   const ending = new Promise<Ending>((resolve) => {
@@ -67,7 +67,7 @@ export function runCall(options: RunCall): Promise<void> {
   });
   return ending.then((end) => {
     reports.close();
-    emit({ runId, ...settlement(end, call, tool, options) });
+    return [{ runId, ...settlement(end, call, tool, options) }];
   });
 }
 

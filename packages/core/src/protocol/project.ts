@@ -43,6 +43,7 @@ function without<Event extends ThreadEvent>(event: Omit<Event, "epoch">, ...name
 
 const projectedRuns = new WeakMap<Run, Run>();
 const projectedTurns = new WeakMap<Turn, Turn>();
+const projectedCalls = new WeakMap<Call, Call>();
 
 /** What may leave the server of a thread: equal to folding the projected events. */
 export function projectThread(thread: Thread): Thread {
@@ -79,8 +80,10 @@ function projectTurn(turn: Turn): Turn {
 }
 
 function projectCall(call: Call): Call {
+  const known = projectedCalls.get(call);
+  if (known) return known;
   const silent = call.verdict?.verdict === "allow" && call.verdict.by !== "grant";
-  return {
+  const projected: Call = {
     ...call,
     verdict: silent ? null : call.verdict,
     inputText: undefined,
@@ -90,4 +93,6 @@ function projectCall(call: Call): Call {
     toolHash: undefined,
     salt: undefined,
   };
+  projectedCalls.set(call, projected);
+  return projected;
 }

@@ -19,10 +19,8 @@ export interface Access {
 export async function openFor(engine: Engine, user: User, action: AccessAction, threadId: string): Promise<OpenThread> {
   const open = await within(engine, readThread(engine, threadId), "The store did not answer in time; try again.");
   if (!open || open.thread.createdAt === 0) throw unknown();
-  const thread = viewThread(open.thread);
-  if (await engine.authorize({ user, action, thread, owner: open.thread.owner })) return open;
-  const mayRead =
-    action !== "read" && (await engine.authorize({ user, action: "read", thread, owner: open.thread.owner }));
+  if (await may(engine, user, action, open)) return open;
+  const mayRead = action !== "read" && (await may(engine, user, "read", open));
   throw mayRead ? new ToolRunError("forbidden", "You may read this conversation, but not change it.") : unknown();
 }
 
@@ -30,12 +28,30 @@ function unknown(): ToolRunError {
   return new ToolRunError("not-found", "There is no such conversation.");
 }
 
+/** Asks `authorize`; the view is made only for a rule that looks at it. */
+export function may(
+  engine: Engine,
+  user: User,
+  action: AccessAction,
+  { thread }: OpenThread,
+): boolean | Promise<boolean> {
+  return engine.authorize({
+    user,
+    action,
+    owner: thread.owner,
+    get thread() {
+      return viewThread(thread);
+    },
+  });
+}
+
 /** What the user may do, for the screen. The server checks each action again. */
 export async function accessOf(engine: Engine, user: User, open: OpenThread): Promise<Access> {
-  const thread = viewThread(open.thread);
-  const may = (action: AccessAction): boolean | Promise<boolean> =>
-    engine.authorize({ user, action, thread, owner: open.thread.owner });
-  const [send, decide, remove] = await Promise.all([may("send"), may("decide"), may("remove")]);
+  const [send, decide, remove] = await Promise.all([
+    may(engine, user, "send", open),
+    may(engine, user, "decide", open),
+    may(engine, user, "remove", open),
+  ]);
   return { send, decide, remove };
 }
 

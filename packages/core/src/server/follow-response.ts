@@ -1,6 +1,5 @@
 import type { User } from "../protocol/typed.ts";
-import { viewThread } from "../protocol/view-thread.ts";
-import { accessOf } from "./access.ts";
+import { accessOf, may } from "./access.ts";
 import type { Engine } from "./engine.ts";
 import type { Followed } from "./follow-thread.ts";
 import { followThread, isAtRest } from "./follow-thread.ts";
@@ -31,12 +30,7 @@ export async function followResponse(
 ): Promise<Response> {
   const encoder = new TextEncoder();
   const stop = linkSignals(request.signal);
-  const mayDrive = await engine.authorize({
-    user,
-    action: "send",
-    thread: viewThread(open.thread),
-    owner: open.thread.owner,
-  });
+  const mayDrive = await may(engine, user, "send", open);
   const stored = await storedAfter(engine, open, after);
   const changes = followThread(engine, open, after, stored, stop.signal);
   let cancelBeat: () => void = () => undefined;

@@ -326,7 +326,6 @@ test("whatever happened in a thread, calls and results pair", () => {
     calls: fc.array(call, { maxLength: 4 }),
     note: fc.constantFrom(undefined, "Note"),
     retries: fc.boolean(),
-    half: fc.boolean(),
     steered: fc.boolean(),
   });
   const run = fc.record({
@@ -339,10 +338,9 @@ test("whatever happened in a thread, calls and results pair", () => {
       const built = new ThreadBuilder();
       const play = ({ turns, cut }: typeof last): void => {
         built.message("Go").run();
-        for (const { text, calls, note, retries, half, steered } of turns) {
+        for (const { text, calls, note, retries, steered } of turns) {
           built.turn(note);
           if (retries) built.text("gone").half("gone").retry();
-          if (half) built.half("a");
           if (text) built.text(text);
           built.end(...calls);
           if (steered) built.message("Steer");

@@ -44,7 +44,7 @@ export class LogBuilder {
   }
 
   /** The thread, its first message, and a run that somebody drives. */
-  begin(text = "Refund order 1042"): this {
+  begin(text: string = "Refund order 1042"): this {
     return this.add(
       { type: "thread-created", owner: "ana", agent: "support", title: text },
       this.message(text, "r1"),
@@ -52,7 +52,7 @@ export class LogBuilder {
     );
   }
 
-  run(runId: string, epoch = this.thread.epoch + 1): EventDraft {
+  run(runId: string, epoch: number = this.thread.epoch + 1): EventDraft {
     return {
       ...{ type: "run-started", runId, trigger: "message", depth: 0, agentVersion: "1", user: { id: "ana" } },
       ...{ driverId: `d${epoch}`, epoch },

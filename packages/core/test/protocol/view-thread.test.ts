@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { EventDraft } from "../../src/protocol/event.ts";
 import { projectThread } from "../../src/protocol/project.ts";
 import { reduceThread } from "../../src/protocol/reduce-thread.ts";
 import { titleOf } from "../../src/protocol/step.ts";
@@ -118,8 +119,9 @@ describe("viewThread", () => {
     const log = new LogBuilder().begin();
     const phases = [view(log).phase];
     const at = { turn: 1, attempt: 1 };
-    const push = (...drafts: Parameters<LogBuilder["drive"]>): void =>
-      void phases.push(view(log.drive(...drafts)).phase);
+    const push = (...drafts: readonly EventDraft[]): void => {
+      phases.push(view(log.drive(...drafts)).phase);
+    };
     push({ type: "turn-started", ...at, model: "m" });
     push({ type: "text-added", ...at, kind: "reasoning", text: "hm" });
     push({ type: "text-added", ...at, text: "I look." });
