@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium, defineConfig, devices } from "@playwright/test";
+import { ports } from "./e2e/ports.ts";
 
-const port = process.env.E2E_PORT ?? "3210";
-const baseURL = `http://127.0.0.1:${port}`;
+const baseURL = `http://127.0.0.1:${ports.scripted}`;
 
 // Worker processes load this file again and inherit the environment: both values are made once.
 process.env.E2E_PGLITE_DIR ??= join(tmpdir(), `toolrun-e2e-${randomUUID()}`);
@@ -44,19 +44,27 @@ export default defineConfig({
     },
   },
   projects: [{ name: "chromium", use: { ...devices["Desktop Chrome"] } }],
-  webServer: {
+  webServer: [
+    server(ports.scripted, "scripted", { TOOLRUN_MODEL: "scripted" }),
+    // The same build with a real provider package, whose server the tests are: e2e/openai.spec.ts.
+    server(ports.openai, "openai", { OPENAI_API_KEY: "test", OPENAI_BASE_URL: `http://127.0.0.1:${ports.model}/v1` }),
+  ],
+});
+
+function server(port: number, name: string, env: Record<string, string>) {
+  return {
     command: `node node_modules/next/dist/bin/next start -H 127.0.0.1 -p ${port}`,
-    url: baseURL,
+    url: `http://127.0.0.1:${port}/api/demo/model`,
     reuseExistingServer: false,
     timeout: 60_000,
-    stdout: "pipe",
-    gracefulShutdown: { signal: "SIGTERM", timeout: 5_000 },
+    stdout: "pipe" as const,
+    gracefulShutdown: { signal: "SIGTERM" as const, timeout: 5_000 },
     env: {
       NEXT_TELEMETRY_DISABLED: "1",
-      PGLITE_DIR: process.env.E2E_PGLITE_DIR,
-      PORT: port,
-      SHOP_TOKEN: process.env.SHOP_TOKEN,
-      TOOLRUN_MODEL: "scripted",
+      PGLITE_DIR: join(process.env.E2E_PGLITE_DIR ?? tmpdir(), name),
+      PORT: String(port),
+      SHOP_TOKEN: process.env.SHOP_TOKEN ?? "",
+      ...env,
     },
-  },
-});
+  };
+}

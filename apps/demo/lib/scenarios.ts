@@ -10,7 +10,7 @@ import {
 } from "toolrun/testing";
 
 /** What to try first; the answer to anything else names them. */
-export const suggestions = ["Refund order 1042", "Tidy up old orders", "Import 200 orders"] as const;
+const suggestions = ["Refund order 1042", "Tidy up old orders", "Import 200 orders"] as const;
 
 /** What a scenario sees: the person's words and the results of this run. */
 interface Told {

@@ -101,5 +101,12 @@ export const importOrders = tool({
 function importedRow(index: number) {
   const placedAt = new Date(Date.now() - 540 * 86_400_000 - index * 3_600_000).toISOString();
   const email = `warehouse-${index}@shop.example`;
-  return { customerName: "Warehouse", email, city: "Hamburg", items: "Spare parts", amountCents: 1_990 + index, placedAt };
+  return {
+    customerName: "Warehouse",
+    email,
+    city: "Hamburg",
+    items: "Spare parts",
+    amountCents: 1_990 + index,
+    placedAt,
+  };
 }

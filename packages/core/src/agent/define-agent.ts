@@ -1,4 +1,5 @@
 import { ToolRunError } from "../errors.ts";
+import type { ModelInput } from "../model/ai-sdk.ts";
 import { toModel } from "../model/ai-sdk.ts";
 import type { Model, ToolSpec } from "../model/model.ts";
 import { canonicalJson, hashText } from "../protocol/digest.ts";
@@ -10,7 +11,7 @@ import type { Tool } from "./tool.ts";
 /** What a developer declares. */
 export interface AgentOptions<Tools extends Readonly<Record<string, Tool>>> {
   /** Any AI SDK language model as it is, or an own object with `stream(request, signal)`. */
-  readonly model: unknown;
+  readonly model: ModelInput;
   /** What the assistant is for; a function gets the user. */
   readonly instructions?: string | ((context: { readonly user: User }) => string) | undefined;
   /** A record: the key is the tool's name. */

@@ -96,7 +96,7 @@ export function createFollower(followed: Followed): Follower {
     if (signal.aborted) return "stop";
     stream = undefined;
     if (end === "removed") followed.onConnection({ type: "removed" });
-    if (end === "closed") return "stop"; if (typeof end === "object" && end.code !== "bad-request") return after(end);
+    if (typeof end === "object" && end.code !== "bad-request") return after(end);
     moved ||= Date.now() - openedAt > GOOD_MS;
     if (moved) followed.onConnection({ type: "moved" });
     const joined = end === "gap" || typeof end === "object" ? await load() : "now";

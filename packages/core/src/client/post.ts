@@ -59,7 +59,8 @@ export type Post = (path: string, body: Body, method?: string) => Promise<Reply>
 export function createPost(wire: WireOptions): Post {
   const unanswered = new Map<string, { readonly content: string; readonly key: string }>();
   return async (path, body, method = "POST") => {
-    const content = JSON.stringify([method, body]);
+    const content = toJson([method, body]);
+    if (content === undefined) return { ...refuse("bad-request", "This cannot be sent: it is not plain JSON."), body: {} };
     const before = unanswered.get(path);
     const key = before?.content === content ? before.key : newKey();
     unanswered.delete(path);
@@ -68,6 +69,14 @@ export function createPost(wire: WireOptions): Post {
     // What is gone is removed: by the try before, whose reply was lost, or by somebody else.
     return !reply.ok && reply.code === "not-found" && method === "DELETE" ? { ok: true, body: {} } : reply;
   };
+}
+
+function toJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 async function repeat(attemptOnce: () => Promise<Reply>): Promise<Reply> {

@@ -129,8 +129,9 @@ export function createThreadClient(options: ThreadClientOptions = {}): ThreadCli
 
   /** One after the other: messages arrive in the order they were written, and only the first makes a thread. */
   function send(message: string | OutgoingMessage, { pending }: SendOptions = {}): Promise<ActionResult> {
-    const outgoing = typeof message === "string" ? { text: message } : message;
-    if (outgoing.text.trim() === "" && !outgoing.files?.length) {
+    const { text, files }: OutgoingMessage = typeof message === "string" ? { text: message } : message;
+    const outgoing = { text, files };
+    if (text.trim() === "" && !files?.length) {
       return Promise.resolve(refuse("bad-request", "The message is empty."));
     }
     const { clockOffsetMs, seq } = store.getSnapshot();
@@ -151,7 +152,7 @@ export function createThreadClient(options: ThreadClientOptions = {}): ThreadCli
     if (isFirst && reply.ok && typeof threadId === "string" && typeof seq === "number") {
       store.created(threadId);
       store.recorded(seq);
-      options.onThread?.(threadId);
+      queueMicrotask(() => options.onThread?.(threadId)); // what it throws is the app's, not this message's
     }
     return finish(reply);
   }

@@ -62,9 +62,10 @@ export function systemClock(): Clock {
 
 const armed = new Set<AbortSignal>();
 
-/** A turn of the event loop where the runtime has one to give, else a few microtasks. */
+/** A turn of the event loop where the runtime has one to give, else a few microtasks. Next's edge runtime has a setImmediate that throws. */
 function breath(): Promise<void> {
-  if (typeof setImmediate === "function") return new Promise((resolve) => setImmediate(resolve));
+  if (typeof setImmediate === "function" && !("EdgeRuntime" in globalThis))
+    return new Promise((resolve) => setImmediate(resolve));
   return microtasks(32);
 }
 

@@ -100,11 +100,20 @@ function countOf(limit: LimitName, run: Run, turn: number): number {
 }
 
 function judge(run: Run, calls: readonly Call[], thread: Thread, options: LoopContext): Intents | Promise<Intents> {
-  const judged = calls.map((call) => judgeOne(run, call, thread, options));
+  const judged = calls.map((call) => overLimit(run, call, options) ?? judgeOne(run, call, thread, options));
   const collect = (events: readonly (readonly EventDraft[])[]): Intents => only(events.flat());
   return judged.some((result) => result instanceof Promise)
     ? Promise.all(judged).then(collect)
     : collect(judged as readonly (readonly EventDraft[])[]); // none is a promise
+}
+
+/** One answer may ask for more calls than are left: those beyond the limit are not run, and nobody is asked. */
+function overLimit(run: Run, call: Call, { agent }: LoopContext): readonly EventDraft[] | undefined {
+  const limit = agent.rules.limits.calls;
+  if (run.callCount <= limit) return undefined;
+  const calls = run.turn?.calls ?? [];
+  const before = run.callCount - calls.length + calls.indexOf(call);
+  return before < limit ? undefined : blocked(run, call, `This run may make ${limit} calls.`, "default");
 }
 
 function judgeOne(

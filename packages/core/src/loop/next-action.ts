@@ -64,6 +64,7 @@ export function turnKey(runId: string, turn: number, attempt: number): string {
  */
 export function nextAction(thread: Thread, rules: Rules, now: number, me: Me): Action {
   const root = rootOf(thread);
+  if (!root && me.epoch !== null) return { type: "stop" }; // 3: another owner ended it
   if (!root) return hasUnread(thread) && mayStartAgain(thread) ? { type: "start-run" } : { type: "rest" }; // 1
   if (thread.unknown) return { type: "refuse" }; // 2
   if (me.epoch !== null)
@@ -98,7 +99,7 @@ function drive(thread: Thread, root: Run, rules: Rules, now: number, me: Me): Ac
     const expired = callsOf(run).filter((call) => isExpired(call, now));
     if (expired.length > 0) return { type: "expire", run, calls: expired }; // 8
   }
-  const open: Open = { waiting: [], dueAt: [], queued: false };
+  const open: Open = { waiting: [], expiries: [], retries: [], queued: false };
   for (const run of runs) {
     const action = advance(thread, run, rules, now, me, open);
     if (action) return action;
@@ -109,8 +110,10 @@ function drive(thread: Thread, root: Run, rules: Rules, now: number, me: Me): Ac
 /** What the runs leave to wait for when none of them can move. */
 interface Open {
   readonly waiting: Call[];
-  /** When something becomes possible by itself: retries, and expiries. */
-  readonly dueAt: number[];
+  /** When the open questions run out. */
+  readonly expiries: number[];
+  /** When the next attempts of calls and turns are due. */
+  readonly retries: number[];
   queued: boolean;
 }
 
@@ -129,7 +132,7 @@ function advance(thread: Thread, run: Run, rules: Rules, now: number, me: Me, op
     const ask = openAsk(call);
     if (!ask) continue;
     open.waiting.push(call);
-    if (ask.expiresAt !== undefined) open.dueAt.push(ask.expiresAt);
+    if (ask.expiresAt !== undefined) open.expiries.push(ask.expiresAt);
   }
   if (calls.some((call) => !isSettled(call)) && run.turn?.status === "ended") return undefined;
   return turnAction(thread, run, run.turn, rules, now, me, open);
@@ -137,21 +140,17 @@ function advance(thread: Thread, run: Run, rules: Rules, now: number, me: Me, op
 
 /** Rows 13 to 16: nothing can be started. */
 function pause(thread: Thread, rules: Rules, now: number, me: Me, open: Open): Action {
-  const next = open.dueAt.length > 0 ? Math.min(...open.dueAt) : null;
+  const retry = Math.min(...open.retries); // Infinity when there is none
+  const next = Math.min(retry, ...open.expiries);
   if (me.inFlight.size > 0) {
     const timeUp = now + rules.limits.timeMs - activeMs(thread, now, me);
-    return { type: "await", until: Math.min(next ?? timeUp, timeUp) }; // 13
+    return { type: "await", until: Math.min(next, timeUp) }; // 13
   }
-  const retry = Math.min(...open.dueAt.filter((due) => !isExpiry(open, due)));
   if (open.queued) return { type: "hand-over" }; // 14
   if (Number.isFinite(retry)) {
-    return retry - now > me.budgetLeftMs ? { type: "hand-over", dueAt: retry } : { type: "sleep", until: retry }; // 14, 15
+    return next - now > me.budgetLeftMs ? { type: "hand-over", dueAt: next } : { type: "sleep", until: next }; // 14, 15
   }
-  return { type: "wait", calls: open.waiting, dueAt: next ?? undefined }; // 16
-}
-
-function isExpiry(open: Open, due: number): boolean {
-  return open.waiting.some((call) => call.ask?.expiresAt === due);
+  return { type: "wait", calls: open.waiting, dueAt: Number.isFinite(next) ? next : undefined }; // 16
 }
 
 /** Row 9: the driver that ran them is gone. What is safe to run again runs again; a person decides over the rest. */
@@ -167,7 +166,7 @@ function recover(run: Run, lost: readonly Call[], rules: Rules): Action {
 function startable(calls: readonly Call[], rules: Rules, now: number, me: Me, open: Open): readonly Call[] {
   if (rules.holdTurn && calls.some((call) => openAsk(call))) return [];
   const retries = calls.filter((call) => call.status === "running" && call.retryAt !== undefined);
-  for (const call of retries) if ((call.retryAt ?? 0) > now) open.dueAt.push(call.retryAt ?? 0);
+  for (const call of retries) if ((call.retryAt ?? 0) > now) open.retries.push(call.retryAt ?? 0);
   const wanted = [...retries.filter((call) => (call.retryAt ?? 0) <= now), ...calls.filter(isQueued)];
   const running = calls.filter((call) => call.status === "running" && call.retryAt === undefined);
   const started: Call[] = [];
@@ -201,7 +200,7 @@ function turnAction(
       return { type: "end", run, outcome: "failed", code: turn.error?.code ?? "model-failed" };
     }
     if (turn.retryAt !== undefined && turn.retryAt > now) {
-      open.dueAt.push(turn.retryAt);
+      open.retries.push(turn.retryAt);
       return undefined;
     }
     return callModel(run, turn.turn, turn.attempt + 1, turn.toolsOff ? lastLimit(run) : undefined, rules, me, open);

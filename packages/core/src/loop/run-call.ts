@@ -44,13 +44,13 @@ export function runCall(options: RunCall): Promise<readonly EventDraft[]> {
   const reports = createReports(options);
   const ending = new Promise<Ending>((resolve) => {
     const onTimeout = (): void => {
+      done({ type: "timed-out" });
       abort.abort(new DOMException("The tool took too long.", "TimeoutError"));
-      resolve({ type: "timed-out" });
     };
     let cancelGrace: (() => void) | undefined;
     const onStop = (): void => {
+      cancelGrace = clock.after(GRACE_MS, () => done({ type: "stopped" }));
       abort.abort(options.signal.reason);
-      cancelGrace = clock.after(GRACE_MS, () => resolve({ type: "stopped" }));
     };
     const cancelTimeout = clock.after(options.timeoutMs, onTimeout);
     options.signal.addEventListener("abort", onStop, { once: true });
@@ -111,9 +111,14 @@ function settlement(end: Ending, call: Call, tool: AgentTool, options: RunCall):
       ? ({ code: "timed-out", message: `It took longer than ${options.timeoutMs} ms.` } as const)
       : ({ code: "tool-error", message: messageOf(end.error) } as const);
   if (end.type === "threw") options.onError(end.error);
-  if (attempt <= tool.tool.maxRetries && tool.tool.idempotent) {
+  const again = attempt <= tool.tool.maxRetries;
+  if (again && end.type === "threw") {
     const retryAt = options.clock.now() + Math.min(30_000, 500 * 2 ** (attempt - 1));
     return { type: "attempt-failed", callId, attempt, error, retryAt };
+  }
+  // No definite failure: it may have had its effect. Left open, it starts again with the same key.
+  if (again && tool.tool.idempotent) {
+    return { type: "call-progressed", callId, attempt, log: [`${error.message} It is tried again.`] };
   }
   return { ...settled, error, effect: end.type === "timed-out" ? "unknown" : undefined };
 }

@@ -51,7 +51,7 @@ export function createPartMapper(origin: string): (part: unknown, parts: ModelPa
     if (known.type === "reasoning") known.text += delta;
     else known.length += delta.length;
     // A text is found again by its place: only in order can that be.
-    if (known.type === "text" && known !== answer.findLast(isText)) replayable = false;
+    if (type === "text" && known !== answer.findLast((other) => other.type === "text")) replayable = false;
   };
 
   return (value, parts) => {
@@ -132,10 +132,6 @@ export function createPartMapper(origin: string): (part: unknown, parts: ModelPa
         return false;
     }
   };
-}
-
-function isText(part: AnswerPart): boolean {
-  return part.type === "text";
 }
 
 const REASONS: Readonly<Record<string, string>> = { "tool-calls": "tools", "content-filter": "filter" };

@@ -12,7 +12,7 @@ export interface CallOptions {
   readonly includeRawChunks: false;
 }
 
-export type PromptMessage =
+type PromptMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: readonly (TextPart | FilePart)[] }
   | { readonly role: "assistant"; readonly content: readonly (TextPart | ReasoningPart | CallPart)[] }

@@ -10,7 +10,7 @@ import { readParts } from "./read-parts.ts";
  * What we use of an AI SDK language model, whatever its spec. Structural: any version of the AI SDK fits, and
  * none is imported.
  */
-export interface AiSdkModel {
+interface AiSdkModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
   readonly provider: string;
   readonly modelId: string;

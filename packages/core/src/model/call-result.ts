@@ -55,24 +55,17 @@ export function resultOf(call: Call): CallResult {
 
 /** The arguments as the model wrote them, also where a person changed them before the tool ran. */
 export function argumentsOf(call: Call): string {
-  return call.inputText ?? canonicalJson(call.decision?.originalInput ?? call.input);
+  return call.inputText ?? canonicalJson(call.changed ? call.changed.from : call.input);
 }
 
 /** True when a person, not a policy or a clock, refused the call. */
 export function isDeniedByPerson(call: Call): boolean {
-  return call.status === "not-run" && call.reason === "denied" && call.decision?.action === "deny";
+  return call.status === "not-run" && call.reason === "denied";
 }
 
 function changed(call: Call, key: "output" | "error", value: Json, isError: boolean): CallResult {
-  const by = changedBy(call);
-  if (!by) return { output: value, isError };
-  return { output: { note: INPUT_CHANGED[by], input: call.input, [key]: value }, isError };
-}
-
-function changedBy(call: Call): keyof typeof INPUT_CHANGED | undefined {
-  if (call.attempt === 0) return undefined;
-  if (call.decision?.originalInput !== undefined) return "person";
-  return call.verdict?.verdict === "modify" ? "policy" : undefined;
+  if (!call.changed || call.attempt === 0) return { output: value, isError };
+  return { output: { note: INPUT_CHANGED[call.changed.by], input: call.input, [key]: value }, isError };
 }
 
 function failureText(call: Call): string {

@@ -66,15 +66,26 @@ export function parseFrame(text: string): Frame | undefined {
   }
   if (typeof value !== "object" || value === null) return undefined;
   const { from, to, at, events } = value as Partial<Frame>; // each field is checked on the next line
-  if (!isCount(from) || !isCount(to) || typeof at !== "number" || !Array.isArray(events)) return undefined;
-  return events.every(isWireEvent) ? (value as Frame) : undefined; // shape checked above
+  if (!isCount(from) || !isCount(to) || from > to || typeof at !== "number" || !Array.isArray(events)) return undefined;
+  return coverInOrder(events, from, to) ? (value as Frame) : undefined; // shape checked above
+}
+
+/** An event outside the range would move the reader past what it has not seen. */
+function coverInOrder(events: readonly unknown[], from: number, to: number): boolean {
+  let last = from - 1;
+  return events.every((event) => {
+    if (!isWireEvent(event)) return false;
+    const seq = event.seq ?? last + 1;
+    if (!isCount(seq) || seq <= last || seq > to) return false;
+    last = seq;
+    return true;
+  });
 }
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 
-function isWireEvent(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || !("type" in value)) return false;
-  return !("seq" in value) || isCount(value.seq);
+function isWireEvent(value: unknown): value is WireEvent {
+  return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
 }

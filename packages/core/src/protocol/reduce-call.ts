@@ -2,6 +2,7 @@ import type { CallProgressed, CallReady, CallSettled, DecisionRecorded } from ".
 import type { ThreadEvent } from "./event.ts";
 import type { Call, Turn } from "./thread.ts";
 import { isSettled } from "./thread.ts";
+import type { Json } from "./values.ts";
 
 const LOG_LINES_KEPT = 500;
 
@@ -67,8 +68,11 @@ function transition(call: Call, event: ThreadEvent): Call | undefined {
     case "call-judged": {
       if (call.status !== "queued" || call.verdict || call.ask) return undefined;
       const { verdict, by, reason, grantId } = event;
-      const input = event.input === undefined ? call.input : event.input;
-      return { ...call, verdict: { verdict, by, reason, grantId }, input, digest: event.digest };
+      return {
+        ...withInput(call, event.input, "policy"),
+        verdict: { verdict, by, reason, grantId },
+        digest: event.digest,
+      };
     }
     case "decision-requested": {
       // From `running`: the attempt ended by asking (`return ask(…)`); the answer starts the next one.
@@ -101,6 +105,12 @@ function transition(call: Call, event: ThreadEvent): Call | undefined {
   }
 }
 
+/** Another input in the model's place; what the model wrote is kept from the first change on. */
+function withInput(call: Call, input: Json | undefined, by: "person" | "policy"): Call {
+  if (input === undefined) return call;
+  return { ...call, input, changed: { by, from: call.changed ? call.changed.from : call.input } };
+}
+
 /** First valid decision wins. A refusal keeps the call waiting until its settlement, in the same batch. */
 function decide(call: Call, event: DecisionRecorded & ThreadEvent): Call | undefined {
   if (call.status !== "waiting" || !call.ask || call.decision) return undefined;
@@ -112,10 +122,9 @@ function decide(call: Call, event: DecisionRecorded & ThreadEvent): Call | undef
   };
   const goesOn = action === "approve" || action === "retry" || (action === "answer" && call.ask.kind !== "interrupted");
   return {
-    ...call,
+    ...withInput(call, event.input, "person"),
     decision,
     status: goesOn ? "queued" : "waiting",
-    input: event.input === undefined ? call.input : event.input,
     digest: event.newDigest ?? call.digest,
   };
 }

@@ -3,7 +3,7 @@ import { isControl, PROTOCOL_VERSION } from "./event.ts";
 import { reduceCall } from "./reduce-call.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
 import type { Run, Thread, Turn } from "./thread.ts";
-import { isSettled } from "./thread.ts";
+import { isSettled, openAsk } from "./thread.ts";
 import type { Actor, Usage } from "./values.ts";
 
 const KEYS_KEPT = 256;
@@ -86,7 +86,7 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
       return startTurn(thread, event);
     case "decision-recorded": {
       const decided = onCall(thread, event);
-      return decided && withGrant(decided, event);
+      return decided && reopened(withGrant(decided, event));
     }
     case "text-added":
     case "part-added":
@@ -102,8 +102,9 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
     case "call-started":
     case "call-progressed":
     case "call-interrupted":
-    case "call-settled":
       return onCall(thread, event);
+    case "call-settled":
+      return reopened(onCall(thread, event));
     default:
       return unknownEvent(thread, event);
   }
@@ -242,6 +243,18 @@ function updateRun(
 
 function updateRoot(thread: Thread, runId: string | undefined, update: (run: Run) => Run): Thread | undefined {
   return thread.active[0]?.runId === runId ? updateRun(thread, runId, update) : undefined;
+}
+
+/**
+ * An answer or a late result came while nobody drives: the run does not wait any more, so that whoever looks or
+ * sweeps takes it up. What it says in the state is all that a crash leaves.
+ */
+function reopened(thread: Thread | undefined): Thread | undefined {
+  if (thread?.active[0]?.status !== "waiting") return thread;
+  const calls = thread.active.flatMap((run) => run.turn?.calls ?? []);
+  const waits = calls.some((call) => openAsk(call)) && calls.every((call) => call.status !== "queued");
+  const { runId } = thread.active[0];
+  return waits ? thread : updateRoot(thread, runId, (run) => ({ ...run, status: "running", dueAt: undefined }));
 }
 
 /** An epoch opens. A browser sees neither epoch nor driver: both stay at their empty value there. */

@@ -79,6 +79,8 @@ export interface Call {
   /** The text of the arguments while the model writes them. */
   readonly draft: string;
   readonly digest: string;
+  /** Who put another input in the place of the model's, and what the model had written. */
+  readonly changed?: { readonly by: "person" | "policy"; readonly from: Json } | undefined;
   readonly destructive?: boolean | undefined;
   readonly ask: Ask | null;
   readonly decision: Decision | null;

@@ -5,7 +5,6 @@ import { ToolRunError } from "../errors.ts";
 import { expireEvents } from "../loop/intents.ts";
 import { canonicalJson, digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
-import { projectThread } from "../protocol/project.ts";
 import { actorOf } from "../protocol/reduce-thread.ts";
 import type { DecisionBody } from "../protocol/request-schema.ts";
 import { viewStep } from "../protocol/step.ts";
@@ -89,7 +88,7 @@ async function decideOne(
   const found = findCall(thread, decision.callId);
   if (!found) throw new ToolRunError("not-found", "There is no such step in this conversation.");
   const { run, call } = found;
-  const step = viewStep(projectThread(thread), call);
+  const step = viewStep(thread, call);
   const ask = openAsk(call);
   if (!ask) throw closed(call, step);
   if (rootOf(thread)?.stop) throw new ToolRunError("stopped", "The run was stopped; this was not run.", { step });

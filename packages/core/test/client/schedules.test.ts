@@ -3,7 +3,7 @@ import { createThreadClient } from "../../src/client/thread-client.ts";
 import { projectThread } from "../../src/protocol/project.ts";
 import { viewThread } from "../../src/protocol/view-thread.ts";
 import type { Fault } from "./fake-server.ts";
-import { askFor, createFakeServer, endRun, startRun, startTurn, text } from "./fake-server.ts";
+import { askFor, createFakeServer, endRun, startTurn, text } from "./fake-server.ts";
 
 const SCHEDULES = Number(process.env.SCHEDULES ?? 150);
 

@@ -118,6 +118,22 @@ describe("reading", () => {
     expect(viewed(client)).toEqual(truth(server));
   });
 
+  test("an onThread that throws breaks nothing that is sent later", async () => {
+    const server = createFakeServer();
+    const thrown = new Promise((resolve) => process.once("uncaughtException", resolve));
+    const { client } = start(server, {
+      onThread: () => {
+        throw new Error("of the app");
+      },
+    });
+    const listeners = process.listeners("uncaughtException").filter((listener) => listener.name !== "bound onceWrapper");
+    for (const listener of listeners) process.off("uncaughtException", listener);
+    expect(await client.send("one")).toEqual({ ok: true });
+    expect(await thrown).toMatchObject({ message: "of the app" });
+    for (const listener of listeners) process.on("uncaughtException", listener);
+    expect(await client.send("two")).toEqual({ ok: true });
+  });
+
   test("an empty message is refused without a request", async () => {
     const server = createFakeServer();
     const { client } = start(server);
@@ -376,6 +392,16 @@ describe("decisions", () => {
     expect(posts(server)).toHaveLength(3);
     await until(client, () => client.getSnapshot().pending[0]?.sending === false);
     server.fault = () => undefined;
+    expect(await client.approve(firstPending(client))).toEqual({ ok: true });
+  });
+
+  test("what is not plain JSON is refused, not thrown", async () => {
+    const server = waitingServer();
+    const { client } = start(server, { threadId: "t1" });
+    await until(client, () => client.getSnapshot().pending.length > 0);
+    const input: Record<string, unknown> = {};
+    input.self = input;
+    expect(await client.approve(firstPending(client), { input })).toMatchObject({ ok: false, code: "bad-request" });
     expect(await client.approve(firstPending(client))).toEqual({ ok: true });
   });
 

@@ -462,6 +462,18 @@ describe("reading", () => {
     expect((await readAll(model, ask("hi"))).map(({ type }) => type)).toEqual(["text", "end"]);
   });
 
+  test("what comes after the end is dropped", async () => {
+    const late = { type: "text-delta", id: "1", delta: "late" };
+    const stream = streamOf([finish.v3, late, { type: "error", error: "late" }]);
+    const model = toModel({ ...madeModel("v3"), doStream: async () => ({ stream }) });
+    const types: string[] = [];
+    for await (const batch of model.stream(ask("hi"), new AbortController().signal)) {
+      types.push(...("type" in batch ? [batch] : batch).map(({ type }) => type));
+      await breath();
+    }
+    expect(types).toEqual(["end"]);
+  });
+
   test("a doStream without a stream is a mistake that no attempt mends", async () => {
     const model = toModel({ ...madeModel("v3"), doStream: async () => ({}) });
     await expect(readAll(model, ask("hi"))).rejects.toMatchObject({ name: "ModelError", retryable: false });

@@ -213,6 +213,11 @@ describe("what the model is told of a call", () => {
     expect(failed).toMatchObject({ isError: true, output: { note: INPUT_CHANGED.person, error: "no" } });
   });
 
+  test("an edited call that never started did not run with the person's input", () => {
+    const error = { code: "unknown-tool", message: "gone" } as const;
+    expect(told({ type: "failed", error, edited: { amount: 20 }, unstarted: true }).output).toBe("gone");
+  });
+
   test("a policy's change is not blamed on the person", () => {
     const changed = told(
       { type: "succeeded", output: 1, modified: { amount: 5 } },

@@ -12,7 +12,14 @@ export type Outcome =
       readonly edited?: Json;
       readonly modified?: Json;
     }
-  | { readonly type: "failed"; readonly error?: StepError; readonly effect?: "unknown"; readonly edited?: Json }
+  | {
+      readonly type: "failed";
+      readonly error?: StepError;
+      readonly effect?: "unknown";
+      readonly edited?: Json;
+      /** Settled before it could start. */
+      readonly unstarted?: true;
+    }
   | { readonly type: "not-run"; readonly reason: NotRunReason; readonly words?: string; readonly effect?: "unknown" };
 
 export interface CallPlan {
@@ -116,7 +123,8 @@ export class ThreadBuilder {
       return;
     }
     if (outcome.edited !== undefined) this.#decide(callId, { action: "approve", input: outcome.edited });
-    this.add({ type: "call-started", callId, attempt: 1, digest, key: "k" });
+    const started = !("unstarted" in outcome);
+    if (started) this.add({ type: "call-started", callId, attempt: 1, digest, key: "k" });
     const { type, ...rest } = outcome;
     const { output, toModel, error, effect } = {
       output: undefined,
@@ -125,7 +133,16 @@ export class ThreadBuilder {
       effect: undefined,
       ...rest,
     };
-    this.add({ type: "call-settled", callId, attempt: 1, outcome: type, output, toModel, error, effect });
+    this.add({
+      type: "call-settled",
+      callId,
+      attempt: started ? 1 : undefined,
+      outcome: type,
+      output,
+      toModel,
+      error,
+      effect,
+    });
   }
 
   #decide(callId: string, decision: { action: "approve" | "deny"; input?: Json; reason?: string | undefined }): void {

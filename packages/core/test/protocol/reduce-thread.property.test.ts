@@ -138,6 +138,23 @@ describe("reduceThread", LONG, () => {
   });
 });
 
+describe("viewThread", LONG, () => {
+  test("looked at after every event it shows what a fresh look shows", () => {
+    check(
+      fc.property(logs, fc.integer({ min: 1, max: 9 }), (events, every) => {
+        let thread = emptyThread("t");
+        for (const event of events) {
+          thread = reduceThread(thread, event);
+          const projected = projectThread(thread);
+          const views = [viewThread(thread), viewThread(projected)];
+          if (event.seq % every > 0 && event.seq < events.length) continue;
+          expect(plain(views)).toEqual(plain([viewThread(copy(thread)), viewThread(projectThread(copy(thread)))]));
+        }
+      }),
+    );
+  });
+});
+
 describe("projection", LONG, () => {
   test("projecting the fold is folding the projection", () => {
     check(
@@ -223,6 +240,11 @@ function framesOf(events: readonly ThreadEvent[], cuts: readonly number[]): read
     from += range.length;
   }
   return frames;
+}
+
+/** The same thread without anything cached for it. */
+function copy(thread: Thread): Thread {
+  return plain(thread);
 }
 
 function allCalls(run: Run): readonly Call[] {

@@ -7,8 +7,25 @@ import { findCall } from "../../src/protocol/thread.ts";
 import { EVENT_TYPES } from "./arbitrary-log.ts";
 import { ANA, LogBuilder, ready } from "./log-builder.ts";
 
+type State =
+  | "writing"
+  | "ready"
+  | "allowed"
+  | "asked"
+  | "approved"
+  | "denied"
+  | "running"
+  | "retrying"
+  | "asking"
+  | "answered"
+  | "interrupted"
+  | "retried"
+  | "skipped"
+  | "succeeded"
+  | "not-run";
+
 /** Logs that end with the call `c` in one state. */
-const states = {
+const states: Readonly<Record<State, () => LogBuilder>> = {
   writing: () => opened().drive({ type: "call-proposed", callId: "c", turn: 1, attempt: 1, name: "c" }),
   ready: () => new LogBuilder().begin().turn(1, "", { c: 1 }),
   allowed: () => states.ready().allow("c"),
@@ -28,9 +45,7 @@ const states = {
   skipped: () => states.interrupted().decide("c", { action: "skip" }),
   succeeded: () => states.running().succeed("c", "paid"),
   "not-run": () => states.denied().drive({ type: "call-settled", callId: "c", outcome: "not-run", reason: "denied" }),
-} satisfies Record<string, () => LogBuilder>;
-
-type State = keyof typeof states;
+};
 
 const ERROR = { code: "tool-error", message: "It broke." } as const;
 const DECISION = { callId: "c", by: ANA, via: "browser", digest: "digest-c", key: "k", bodyHash: "h" } as const;

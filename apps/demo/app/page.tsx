@@ -1,0 +1,15 @@
+import { cookies } from "next/headers";
+import type { ReactNode } from "react";
+import { GUEST_COOKIE } from "../lib/guest.ts";
+import { ShopDesk } from "./components/shop-desk.tsx";
+
+interface PageProps {
+  readonly searchParams: Promise<{ readonly thread?: string | readonly string[] }>;
+}
+
+/** The shop's desk: orders on one side, the assistant that works on them on the other. */
+export default async function Page({ searchParams }: PageProps): Promise<ReactNode> {
+  const { thread } = await searchParams;
+  const guest = (await cookies()).get(GUEST_COOKIE)?.value;
+  return <ShopDesk initialThreadId={typeof thread === "string" ? thread : undefined} userId={guest} />;
+}

@@ -1,0 +1,64 @@
+// What one process measures. Each returns numbers only; run.mjs sets them beside those of the limit.
+import { firstBytes } from "./first-bytes.mjs";
+import { drain, heapNow, repeat } from "./limit/measure.mjs";
+import { makePlan } from "./limit/plan.mjs";
+import { floor, floorJoin } from "./limit/server-limit.mjs";
+import { decodeLog, foldLog, textLog } from "./log.mjs";
+import { endpointOf, respond, run, waitForPerson } from "./toolrun.mjs";
+
+const turns = makePlan({ rounds: 50, calls: 4 });
+const text = makePlan({ deltas: 20_000 });
+const limits = { floor, floorJoin };
+
+const WARM_MS = 1_000;
+const MEASURE_MS = 1_000;
+
+/** CPU in microseconds of one time, when the code is warm. */
+async function microseconds(work) {
+  await repeat(work, WARM_MS);
+  return (await repeat(work, MEASURE_MS)).cpuMs * 1_000;
+}
+
+/** One run's body, read to its end. */
+async function drainRun(plan, subject) {
+  if (subject in limits) return (await drain(limits[subject].respond(plan))).bytes;
+  const { threadId, response } = await respond(plan);
+  const { bytes } = await drain(response);
+  await endpointOf(plan).store.remove(threadId);
+  return bytes;
+}
+
+export const measurements = {
+  async loop(subject) {
+    const work = () => (subject in limits ? limits[subject].run(turns) : run(turns));
+    return { perTurn: (await microseconds(work)) / turns.rounds };
+  },
+  async wire(subject) {
+    const work = () => drainRun(turns, subject);
+    const bytesPerCall = (await work()) / (turns.rounds * turns.calls);
+    return { perTurn: (await microseconds(work)) / turns.rounds, bytesPerCall };
+  },
+  async deltas(subject) {
+    const work = () => drainRun(text, subject);
+    const bytesPerDelta = (await work()) / text.deltas;
+    return { perDelta: (await microseconds(work)) / text.deltas, bytesPerDelta };
+  },
+  firstByte: (subject) => firstBytes(subject),
+  async fold() {
+    const log = textLog(10_000);
+    return { ms: (await microseconds(async () => foldLog(log))) / 1_000 };
+  },
+  async decode(chunk) {
+    const log = textLog(10_000);
+    return { ms: (await microseconds(() => decodeLog(log, Number(chunk)))) / 1_000 };
+  },
+  async waiting() {
+    const plan = makePlan({ rounds: 1, calls: 1 });
+    const count = 1_000;
+    for (let index = 0; index < 50; index++) await waitForPerson(plan);
+    const before = heapNow();
+    for (let index = 0; index < count; index++) await waitForPerson(plan);
+    return { heapKbPerRun: (heapNow() - before) / 1_024 / count };
+  },
+};
+

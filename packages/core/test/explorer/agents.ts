@@ -1,0 +1,83 @@
+import * as z from "zod";
+import type { Agent } from "../../src/agent/define-agent.ts";
+import type { ToolContext } from "../../src/agent/tool.ts";
+import type { Model, ModelPart, ModelRequest } from "../../src/model/model.ts";
+import type { Json } from "../../src/protocol/values.ts";
+import type { Scenario } from "./scenario.ts";
+import { INPUT } from "./scenario.ts";
+
+type Subject = typeof import("./subject.ts");
+
+/** Where the model and the tools of one server wait for the scheduler. */
+export interface Workplace {
+  modelStep(signal: AbortSignal): Promise<void>;
+  execute(tool: string, input: Json, context: ToolContext): Promise<Json>;
+}
+
+/** An agent whose every step is the scheduler's. Making one is slow: worlds of a scenario share it, by `at`. */
+export function makeAgent(subject: Subject, scenario: Scenario, at: () => Workplace): Agent {
+  const tools = Object.entries(scenario.tools ?? {}).map(([name, options]) => {
+    const { readOnly, idempotent, expiresInMs } = options;
+    return [
+      name,
+      subject.tool({
+        description: name,
+        inputSchema: z.object({ amount: z.number() }),
+        ...{ readOnly, idempotent, timeoutMs: 600_000, maxRetries: idempotent ? 1 : 0 },
+        approval: expiresInMs === undefined ? undefined : { ask: { expiresInMs } },
+        execute: (input, context) => at().execute(name, input, context),
+      }),
+    ] as const;
+  });
+  return subject.defineAgent({
+    model: scriptOf(scenario, () => at()),
+    tools: Object.fromEntries(tools),
+    modelSilenceMs: 600_000,
+    limits: { timeMs: 3_600_000 },
+    ...scenario.agent,
+  });
+}
+
+/** What the model answers when it has read so many messages and its calls are done. */
+export function answerTo(messages: number): string {
+  return `read ${messages} done`;
+}
+
+/** Calls the scenario's tools once for each run, then answers in two pieces how many messages it has read. */
+function scriptOf(scenario: Scenario, at: () => Workplace): Model {
+  return {
+    async *stream(request, signal) {
+      const place = at();
+      await place.modelStep(signal);
+      const wanted = scenario.calls ?? [];
+      if (wanted.length > 0 && !hasResults(request)) {
+        for (const [index, name] of wanted.entries()) yield toCall(`c${index}`, name);
+        yield { type: "end", reason: "tools" };
+        return;
+      }
+      const text = answerTo(request.messages.filter(isFromPerson).length);
+      const cut = text.indexOf(" ") + 1;
+      yield { type: "text", text: text.slice(0, cut) };
+      await place.modelStep(signal);
+      yield [
+        { type: "text", text: text.slice(cut) },
+        { type: "end", reason: "stop" },
+      ];
+    },
+  };
+}
+
+function toCall(id: string, name: string): ModelPart {
+  return { type: "call", id, name, input: JSON.stringify(INPUT) };
+}
+
+function hasResults(request: ModelRequest): boolean {
+  return request.messages.some((message) => message.role === "tool");
+}
+
+/** Notes of the app travel in the person's role; they begin with a bracket. */
+function isFromPerson(message: ModelRequest["messages"][number]): boolean {
+  if (message.role !== "user") return false;
+  const [part] = message.parts;
+  return part?.type === "text" && !part.text.startsWith("[");
+}

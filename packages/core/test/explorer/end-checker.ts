@@ -1,0 +1,112 @@
+import type { Thread } from "../../src/protocol/thread.ts";
+import { emptyThread, findCall, openAsk, rootOf } from "../../src/protocol/thread.ts";
+import { foldStored } from "../../src/server/thread-log.ts";
+import { serialiseEvent } from "../../src/protocol/stored-event.ts";
+import { viewThread } from "../../src/protocol/view-thread.ts";
+import { hasUnread } from "../../src/loop/next-action.ts";
+import { answerTo } from "./agents.ts";
+import type { Invariant } from "./violation.ts";
+import type { World } from "./world.ts";
+
+/** At rest for a person: the run ended, or somebody is asked and nobody is needed to drive. */
+export function isSettledFor(thread: Thread): boolean {
+  const root = rootOf(thread);
+  if (!root) return true;
+  const calls = thread.active.flatMap((run) => run.turn?.calls ?? []);
+  if (root.status !== "waiting" || thread.driverId !== null) return false;
+  return calls.some((call) => openAsk(call)) && calls.every((call) => call.status !== "queued");
+}
+
+/** What must hold with no fault at all, with nobody's help: nothing waits for a sweep or a look. */
+export function checkUndisturbed(world: World): void {
+  const { log, scenario } = world;
+  if (world.spent.faults > 0 || world.spent.crashes > 0) return;
+  const fail = failing(world);
+  const drives = scenario.drivesPosts ?? true;
+  if (drives && !isSettledFor(log.thread)) fail("live", "nothing went wrong, and the run goes on no more");
+  for (const event of log.events) {
+    if (event.type === "call-interrupted") fail("A6", "nothing went wrong, and a call was interrupted");
+    if (event.type === "run-resumed" && event.why === "takeover") fail("A6", "a healthy owner was robbed");
+    if (event.type === "run-ended" && event.outcome === "failed") fail("live", `nothing went wrong: ${event.code}`);
+  }
+}
+
+/** What must hold when the faults are over and everybody had time to recover. */
+export function checkEnd(world: World): void {
+  const { log } = world;
+  const fail = failing(world);
+  const { thread } = log;
+  if (!isSettledFor(thread)) fail("I4", `the run is stuck: ${rootOf(thread)?.status}, driver ${thread.driverId}`);
+  checkCalls(world, fail);
+  checkTexts(world, fail);
+  checkAnswers(world, fail);
+  const stored = log.events.map((event) => ({ seq: event.seq, batch: "", control: true, data: serialiseEvent(event) }));
+  const again = foldStored(emptyThread(thread.id), stored);
+  if (JSON.stringify(again) !== JSON.stringify(thread)) fail("I7", "the log folds to another state the second time");
+  if (rootOf(thread) && thread.driverId !== null) return;
+  const last = thread.runs.at(-1);
+  if (!rootOf(thread) && last?.outcome === "completed" && hasUnread(thread)) fail("A23", "a message was never read");
+}
+
+type Fail = (invariant: Invariant, message: string) => void;
+
+function failing(world: World): Fail {
+  return (invariant, message) => world.violations.push({ invariant, message });
+}
+
+/** I4: what a person approved was run, or they are asked what to make of it. */
+function checkCalls({ log, executions }: World, fail: Fail): void {
+  const stopped = new Set(log.events.flatMap((event) => (event.type === "stop-requested" ? [event.runId] : [])));
+  for (const [callId, facts] of log.calls) {
+    if (stopped.has(facts.runId)) continue;
+    const approved = log.events.some(
+      (event) => event.type === "decision-recorded" && event.callId === callId && event.action === "approve",
+    );
+    if (!approved || executions.some((execution) => execution.callId === callId)) continue;
+    const call = findCall(log.thread, callId)?.call;
+    const offered = call?.attempt === 1 && (call.ask?.kind === "interrupted" || call.decision?.action === "skip");
+    if (!offered) fail("I4", `${callId} was approved and never ran: ${call?.status} ${call?.reason ?? ""}`);
+  }
+}
+
+/** I5: a completed run says what the model said, once, and had read every message before its last turn. */
+function checkTexts({ log }: World, fail: Fail): void {
+  const view = viewThread(log.thread);
+  for (const event of log.events) {
+    if (event.type !== "run-ended" || event.outcome !== "completed") continue;
+    const lastTurn = log.events.findLast((other) => other.type === "turn-started" && other.runId === event.runId);
+    const read = log.events.filter((other) => other.type === "message-added" && other.seq < (lastTurn?.seq ?? 0));
+    const expected = answerTo(read.length);
+    if (event.text !== expected) fail("I5", `the answer is "${event.text}"; the model said "${expected}"`);
+    const shown = view.messages
+      .filter((message) => message.role === "assistant" && message.runId === event.runId)
+      .flatMap((message) => message.parts)
+      .map((part) => (part.type === "text" ? part.text : ""))
+      .join("");
+    if (!shown.endsWith(expected)) fail("I5", `the screen shows "${shown}"; the model said "${expected}"`);
+  }
+}
+
+/** I6: who wrote was told what the log says, and the same each time. */
+function checkAnswers({ log, answers, spent }: World, fail: Fail): void {
+  const keys = log.events.flatMap((event) => ("key" in event && "bodyHash" in event && event.key ? [event] : []));
+  const first = new Map<string, string>();
+  for (const { key, act, outcome, callId, runId, threadId } of answers) {
+    const said = `${act} ${key}: ${outcome}`;
+    const whole = `${outcome} ${runId ?? ""} ${threadId ?? ""}`;
+    const before = first.get(key);
+    if (before !== undefined && before !== whole) fail("I6", `${said}, after "${before}" for the same key`);
+    first.set(key, whole);
+    const mine = keys.filter((event) => event.key === key);
+    if (act === "send" && mine.length !== 1) fail("I6", `${said}, and ${mine.length} messages are in the log`);
+    if (act === "send" || act === "stop") continue;
+    const recorded = log.events.filter((event) => event.type === "decision-recorded" && event.callId === callId);
+    const own = recorded.some((event) => "key" in event && event.key === key);
+    if (own !== (outcome === "ok")) fail("I6", `${said}, and the log says ${own ? "it counts" : "it does not"}`);
+    if (outcome === "decided" && recorded.length === 0) fail("I6", `${said}, and nobody decided`);
+    const expired = recorded.some((event) => "action" in event && event.action === "expire");
+    if (outcome === "expired" && !expired) fail("I6", `${said}, and the log does not`);
+    const known = ["ok", "decided", "expired", "stopped", "not-waiting", "stale"];
+    if (!known.includes(outcome) && spent.faults === 0) fail("I6", said);
+  }
+}

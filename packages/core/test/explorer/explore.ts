@@ -1,0 +1,155 @@
+import { createAgentCache } from "./agent-cache.ts";
+import type { Bounds, Choice } from "./choices.ts";
+import { optionsOf, stateOf, stepsOf } from "./choices.ts";
+import { checkEnd, checkUndisturbed } from "./end-checker.ts";
+import { recover } from "./recover.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Violation } from "./violation.ts";
+import type { Subject, World } from "./world.ts";
+import { createWorld } from "./world.ts";
+
+/** What an exploration saw. */
+export interface Exploration {
+  readonly schedules: number;
+  readonly states: number;
+  readonly steps: number;
+  /** False when the time ran out first. */
+  readonly complete: boolean;
+  readonly failure: Failure | undefined;
+}
+
+/** A schedule after which an invariant does not hold. */
+export interface Failure {
+  readonly violations: readonly Violation[];
+  readonly schedule: readonly string[];
+}
+
+interface Frame {
+  readonly choices: number;
+  index: number;
+  label: string;
+}
+
+/** Lets everything run that does not need the scheduler. */
+export function quiet(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/**
+ * Every schedule of a scenario within the bounds, depth first, each from the start; a state that was seen with
+ * at least as much left to go wrong is not gone through again. Stops at the first violation.
+ */
+export async function explore(
+  subject: Subject,
+  scenario: Scenario,
+  bounds: Bounds,
+  until: number = Number.POSITIVE_INFINITY,
+): Promise<Exploration> {
+  const agents = createAgentCache(subject, scenario);
+  const seen = new Map<string, Left[]>();
+  const stack: Frame[] = [];
+  let schedules = 0;
+  let steps = 0;
+  const result = (complete: boolean, failure?: Failure): Exploration => ({
+    ...{ schedules, states: seen.size, steps, complete, failure },
+  });
+  do {
+    if (performance.now() > until) return result(false);
+    const world = createWorld(subject, scenario, agents);
+    const schedule: string[] = [];
+    schedules++;
+    for (let depth = 0; ; depth++) {
+      await quiet();
+      if (world.violations.length > 0) return result(true, { violations: world.violations, schedule });
+      const choices = depth < bounds.steps ? choicesOf(world, bounds) : [];
+      let frame = stack[depth];
+      if (!frame) {
+        if (wasSeen(seen, world, bounds)) break;
+        if (choices.length === 0) {
+          await end(world, schedule);
+          if (world.violations.length > 0) return result(true, { violations: world.violations, schedule });
+          break;
+        }
+        frame = { choices: choices.length, index: 0, label: "" };
+        stack.push(frame);
+      }
+      const choice = choices[frame.index];
+      if (!choice || (frame.label !== "" && frame.label !== choice.label)) {
+        throw new Error(`Not deterministic: ${frame.label} became ${choice?.label} after ${schedule.join(", ")}`);
+      }
+      frame.label = choice.label;
+      schedule.push(choice.label);
+      steps++;
+      take(world, choices, choice);
+    }
+  } while (advance(stack));
+  return result(true);
+}
+
+/** Runs one schedule, by its labels; what is not named any more runs in turn. */
+export async function replay(
+  subject: Subject,
+  scenario: Scenario,
+  schedule: readonly string[],
+): Promise<{ readonly world: World; readonly taken: readonly string[] }> {
+  const world = createWorld(subject, scenario, createAgentCache(subject, scenario));
+  const bounds = { faults: 99, delays: 99, steps: 999 };
+  const taken: string[] = [];
+  for (const label of schedule) {
+    await quiet();
+    const choices = choicesOf(world, bounds);
+    const choice = choices.find((candidate) => candidate.label === label);
+    if (!choice) throw new Error(`"${label}" cannot happen now; possible: ${choices.map((one) => one.label).join(", ")}`);
+    choice.perform();
+    taken.push(label);
+  }
+  await quiet();
+  await end(world, taken);
+  return { world, taken };
+}
+
+function choicesOf(world: World, bounds: Bounds): readonly Choice[] {
+  const steps = stepsOf(world);
+  const options = optionsOf(world, bounds);
+  const inTurn = world.spent.delays < bounds.delays ? steps : steps.slice(0, 1);
+  if (steps.length > 0) return [...inTurn, ...options];
+  // At its end only what brings it on: a fault with nothing under way changes nothing recovery would not see.
+  return options.filter((option) => !option.fault);
+}
+
+function take(world: World, choices: readonly Choice[], choice: Choice): void {
+  if (choice !== choices[0] && !choice.fault) world.spent.delays++;
+  choice.perform();
+}
+
+async function end(world: World, schedule: string[]): Promise<void> {
+  checkUndisturbed(world);
+  if (world.violations.length > 0) return;
+  await recover(world, schedule);
+  if (world.violations.length === 0) checkEnd(world);
+}
+
+interface Left {
+  readonly faults: number;
+  readonly delays: number;
+}
+
+function wasSeen(seen: Map<string, Left[]>, world: World, bounds: Bounds): boolean {
+  const state = stateOf(world);
+  const left = { faults: bounds.faults - world.spent.faults, delays: bounds.delays - world.spent.delays };
+  const known = seen.get(state) ?? [];
+  if (known.some((other) => other.faults >= left.faults && other.delays >= left.delays)) return true;
+  seen.set(state, [...known, left]);
+  return false;
+}
+
+/** Moves the deepest frame that has another choice; false when there is none. */
+function advance(stack: Frame[]): boolean {
+  for (let frame = stack.at(-1); frame; frame = stack.at(-1)) {
+    frame.index++;
+    frame.label = "";
+    if (frame.index < frame.choices) return true;
+    stack.pop();
+  }
+  return false;
+}

@@ -1,0 +1,163 @@
+import type { ThreadEvent } from "../../src/protocol/event.ts";
+import { reduceThread } from "../../src/protocol/reduce-thread.ts";
+import type { Thread } from "../../src/protocol/thread.ts";
+import { emptyThread } from "../../src/protocol/thread.ts";
+import type { Invariant, Violation } from "./violation.ts";
+
+/** What a call's events add up to, read without the reducer. */
+interface CallFacts {
+  readonly runId: string;
+  readonly readyDigest: string;
+  digest: string;
+  input: string;
+  key: string;
+  attempts: number;
+  failures: number;
+  settled: boolean;
+  interrupted: boolean;
+  refused: boolean;
+  decisions: number;
+  mayStart: boolean;
+  lastEpoch: number;
+}
+
+/** Only these are written without an epoch: by posters, and late results. */
+const POSTED = new Set([
+  "thread-created",
+  "message-added",
+  "run-started",
+  "stop-requested",
+  "run-ended",
+  "decision-recorded",
+  "call-settled",
+]);
+
+/** Reads a log event by event and says which rule an event breaks. Knows nothing of who wrote it. */
+export interface LogChecker {
+  readonly thread: Thread;
+  readonly events: readonly ThreadEvent[];
+  readonly calls: ReadonlyMap<string, CallFacts>;
+  /** What the calls' approved inputs are, as JSON. */
+  add(event: ThreadEvent): void;
+}
+
+export function createLogChecker(
+  id: string,
+  idempotent: ReadonlySet<string>,
+  report: (violation: Violation) => void,
+): LogChecker {
+  const events: ThreadEvent[] = [];
+  const calls = new Map<string, CallFacts>();
+  const tools = new Map<string, string>();
+  const ended = new Set<string>();
+  const stopped = new Set<string>();
+  const retryKeys = new Set<string>();
+  let thread = emptyThread(id);
+  let epoch = 0;
+  let owned = false;
+
+  const fail = (invariant: Invariant, event: ThreadEvent, message: string): void =>
+    report({ invariant, message: `${message} (event ${event.seq} ${event.type})` });
+
+  const ownership = (event: ThreadEvent): void => {
+    const opens = event.type === "run-resumed" || (event.type === "run-started" && event.driverId !== undefined);
+    if (event.epoch !== undefined) {
+      if (opens && !(owned && event.epoch === epoch)) {
+        if (event.epoch <= epoch) fail("I8", event, `epoch ${event.epoch} opens after epoch ${epoch}`);
+        if (owned && event.type === "run-started") fail("I8", event, "a run starts while another driver is there");
+      } else if (event.epoch !== epoch || !owned) {
+        fail("I8", event, `written for epoch ${event.epoch}; the log is at ${epoch}${owned ? "" : ", owned by nobody"}`);
+      }
+    } else if (!POSTED.has(event.type)) fail("I8", event, "only drivers write this, and it has no epoch");
+    else if (event.type === "run-ended" && owned) fail("I8", event, "a run ends beside its driver");
+    if (opens && event.epoch !== undefined) {
+      epoch = Math.max(epoch, event.epoch);
+      owned = true;
+    }
+    if (event.type === "run-waiting" || event.type === "run-handed-over" || event.type === "run-ended") owned = false;
+  };
+
+  const started = (event: ThreadEvent & { type: "call-started" }, call: CallFacts): void => {
+    if (event.attempt !== call.attempts + 1) fail("I1", event, `attempt ${event.attempt} after ${call.attempts}`);
+    if (call.refused || call.settled || stopped.has(call.runId) || ended.has(call.runId)) {
+      fail("I2", event, "a call starts after its refusal");
+    }
+    if (event.digest !== call.digest) fail("I2", event, "its digest is not the approved one");
+    if (event.key !== `${event.callId}.${call.failures}`) {
+      fail("I3", event, `its key is ${event.key} after ${call.failures} definite failures`);
+    }
+    const again = call.attempts > 0 && call.failures < call.attempts;
+    if (again && !call.mayStart && !idempotent.has(tools.get(event.callId) ?? "")) {
+      fail("I3", event, "a call that is not idempotent starts again and nobody said retry");
+    }
+    call.attempts = event.attempt;
+    call.mayStart = false;
+    call.interrupted = false;
+    call.key = event.key;
+    call.lastEpoch = epoch;
+  };
+
+  const decided = (event: ThreadEvent & { type: "decision-recorded" }, call: CallFacts): void => {
+    call.decisions++;
+    if (event.action === "retry") {
+      const once = `${event.by?.id} ${event.key}`;
+      if (retryKeys.has(once)) fail("I6", event, "one POST counts as two decisions to retry");
+      retryKeys.add(once);
+    } else if (call.decisions > 1 && !call.interrupted) fail("I6", event, "a second decision of one question");
+    if (event.digest !== call.digest) fail("I2", event, "a decision about another step than shown");
+    call.interrupted = false;
+    if (event.action === "approve" || event.action === "retry") call.mayStart = true;
+    if (event.action === "deny" || event.action === "expire" || event.action === "skip") call.refused = true;
+    if (event.newDigest !== undefined) call.digest = event.newDigest;
+    if (event.input !== undefined) call.input = JSON.stringify(event.input);
+  };
+
+  const onCall = (event: ThreadEvent): void => {
+    if (event.type === "call-ready") {
+      const { runId = "", digest, input } = event;
+      if (calls.has(event.callId)) fail("I1", event, "a call is ready twice");
+      tools.set(event.callId, event.tool);
+      calls.set(event.callId, {
+        ...{ runId, digest, readyDigest: digest, input: JSON.stringify(input), key: "", attempts: 0, failures: 0 },
+        ...{ settled: false, interrupted: false, refused: false, decisions: 0, mayStart: false, lastEpoch: 0 },
+      });
+    }
+    const call = "callId" in event && event.callId !== undefined ? calls.get(event.callId) : undefined;
+    if (!call) return;
+    if (event.type === "call-started") started(event, call);
+    if (event.type === "decision-recorded") decided(event, call);
+    if (event.type === "attempt-failed") call.failures++;
+    if (event.type === "call-interrupted") call.interrupted = true;
+    if (event.type === "decision-requested" && call.decisions > 0) fail("I6", event, "asked again after an answer");
+    if (event.type === "call-settled") {
+      if (call.settled) fail("I1", event, "a call is settled twice");
+      if (ended.has(call.runId)) fail("I1", event, "a call is settled after its run's end");
+      call.settled = true;
+    }
+  };
+
+  return {
+    get thread() {
+      return thread;
+    },
+    events,
+    calls,
+    add(event) {
+      events.push(event);
+      if (event.seq !== events.length) fail("I1", event, `seq ${event.seq} is at place ${events.length}`);
+      ownership(event);
+      onCall(event);
+      if (event.type === "stop-requested") stopped.add(event.runId ?? "");
+      if (event.type === "run-ended") {
+        if (ended.has(event.runId ?? "")) fail("I1", event, "a run ends twice");
+        ended.add(event.runId ?? "");
+        const open = [...calls].filter(([, call]) => call.runId === event.runId && !call.settled);
+        if (open.length > 0) fail("I7", event, `a run ends with ${open.length} open calls`);
+        if (event.code === "internal") fail("I4", event, "the loop itself failed");
+      }
+      const before = thread.anomalies;
+      thread = reduceThread(thread, event);
+      if (thread.anomalies > before) fail("I7", event, "the reducer does not take it");
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import type { Engine } from "../../src/server/engine.ts";
+import type { DecisionBody } from "../../src/protocol/request-schema.ts";
+import type { Thread } from "../../src/protocol/thread.ts";
+import { openAsk, rootOf } from "../../src/protocol/thread.ts";
+import type { Post } from "./scenario.ts";
+import { EDITED } from "./scenario.ts";
+
+type Subject = typeof import("./subject.ts");
+
+/** The definite answer to a write, or `unavailable`, after which it is sent again. */
+export interface Answer {
+  readonly key: string;
+  readonly act: Post["act"];
+  readonly outcome: string;
+  readonly callId?: string | undefined;
+  readonly threadId?: string | undefined;
+  readonly runId?: string | undefined;
+}
+
+/** A request as the browser sends it: the same bytes each time. */
+export interface Request {
+  readonly post: Post;
+  readonly threadId: string | undefined;
+  readonly runId: string;
+  readonly decision: DecisionBody | undefined;
+}
+
+const USER = { id: "clerk" };
+
+/** Fixes what a person presses, from what is on their screen. Undefined while there is nothing to press. */
+export function pressed(post: Post, thread: Thread, threadId: string): Request | undefined {
+  if (post.when && !post.when(thread)) return undefined;
+  const runId = rootOf(thread)?.runId ?? thread.runs.at(-1)?.runId ?? "";
+  if (post.act === "send") {
+    return { post, threadId: thread.createdAt > 0 ? threadId : undefined, runId, decision: undefined };
+  }
+  if (post.act === "stop") return runId === "" ? undefined : { post, threadId, runId, decision: undefined };
+  const calls = thread.active.flatMap((run) => run.turn?.calls ?? []);
+  const wanted = post.act === "retry" || post.act === "skip" ? "interrupted" : "approval";
+  const call = calls.find((candidate) => openAsk(candidate)?.kind === wanted);
+  const ask = call && openAsk(call);
+  if (!call || !ask) return undefined;
+  const action = post.act === "edit" ? "approve" : post.act;
+  const input = post.act === "edit" ? EDITED : undefined;
+  return { post, threadId, runId, decision: { callId: call.callId, digest: ask.digest, action, input } };
+}
+
+/** One try of a request on one server. */
+export async function perform(subject: Subject, engine: Engine, request: Request): Promise<Answer> {
+  const { post, threadId, runId, decision } = request;
+  const { act, key } = post;
+  try {
+    if (act === "send") {
+      const receipt = await subject.post(engine, USER, key, threadId, { message: { text: key }, pending: undefined });
+      return { key, act, outcome: "ok", threadId: receipt.threadId, runId: receipt.runId };
+    }
+    const id = threadId ?? "";
+    if (act === "stop") {
+      await subject.openFor(engine, USER, "send", id);
+      await subject.stopRun(engine, id, subject.writerOf(USER, key, { runId }), { runId });
+      return { key, act, outcome: "ok", runId };
+    }
+    const decisions = decision ? [decision] : [];
+    await subject.openFor(engine, USER, "decide", id);
+    const writer = subject.writerOf(USER, key, decisions);
+    const { results } = await subject.decide(engine, id, writer, decisions, "browser");
+    const [result] = results;
+    const outcome = result === undefined ? "nothing" : result.ok ? "ok" : result.error.code;
+    return { key, act, outcome, callId: decision?.callId };
+  } catch (error) {
+    return { key, act, outcome: codeOf(error), callId: decision?.callId };
+  }
+}
+
+export function threadIdOf(subject: Subject, people: readonly (readonly Post[])[]): string {
+  const first = people.flat().find((post) => post.act === "send");
+  return subject.newThreadId(USER, first?.key ?? "");
+}
+
+export function look(subject: Subject, engine: Engine, threadId: string): Promise<void> {
+  const open = async (): Promise<void> => {
+    const { thread } = await subject.openFor(engine, USER, "read", threadId);
+    if (!subject.isAtRest(thread)) await subject.takeOver(engine, threadId);
+  };
+  return open().catch(() => undefined);
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === "object" && error !== null && "code" in error ? String(error.code) : String(error);
+}

@@ -1,0 +1,47 @@
+import type { AgentOptions } from "../../src/agent/define-agent.ts";
+import type { Tool } from "../../src/agent/tool.ts";
+import type { Thread } from "../../src/protocol/thread.ts";
+import type { Json } from "../../src/protocol/values.ts";
+
+/** One write of one person. Sent again with the same key until there is a definite answer. */
+export interface Post {
+  readonly act: "send" | "approve" | "edit" | "deny" | "retry" | "skip" | "stop";
+  readonly key: string;
+  /** Servers it goes to, in order: the next one when a server died or could not say. */
+  readonly to: readonly string[];
+  /** When the person presses. Default: as soon as the writes before it are answered. */
+  readonly when?: ((thread: Thread) => boolean) | undefined;
+}
+
+/** What a tool of a scenario does. */
+export interface ScenarioTool {
+  readonly readOnly?: boolean | undefined;
+  readonly idempotent?: boolean | undefined;
+  readonly expiresInMs?: number | undefined;
+  /** Attempts that fail, definitely. */
+  readonly fails?: readonly number[] | undefined;
+  /** Never ends unless it is aborted. */
+  readonly silent?: boolean | undefined;
+}
+
+export interface Scenario {
+  readonly name: string;
+  readonly servers: readonly string[];
+  /** False: posts only append, whoever follows drives. */
+  readonly drivesPosts?: boolean | undefined;
+  readonly tools?: Readonly<Record<string, ScenarioTool>> | undefined;
+  /** The tools the model calls in a run's first turn; in the second it answers. */
+  readonly calls?: readonly string[] | undefined;
+  /** Each list is one person, who sends one write after the other. */
+  readonly people: readonly (readonly Post[])[];
+  /** Clocks of servers that are wrong, in ms. */
+  readonly wallAhead?: Readonly<Record<string, number>> | undefined;
+  /** How often somebody looks at the thread over HTTP before the faults end. */
+  readonly follows?: number | undefined;
+  readonly agent?: Partial<AgentOptions<Record<string, Tool>>> | undefined;
+}
+
+/** The input every scripted call has. */
+export const INPUT: Json = { amount: 1 };
+/** What a person makes of it. */
+export const EDITED: Json = { amount: 2 };

@@ -1,0 +1,179 @@
+"use client";
+
+import { type KeyboardEvent, type ReactNode, useId, useMemo, useRef, useState } from "react";
+import type { ActionResult, AnyStep, Json } from "toolrun";
+import { ApprovalFacts } from "./approval-facts.tsx";
+import { DenyForm } from "./deny-form.tsx";
+import { toFields } from "./fields.ts";
+import { Icon } from "./icon.tsx";
+import { SchemaForm } from "./schema-form.tsx";
+import { useStepContext } from "./step-context.ts";
+import { useAsk } from "./use-ask.ts";
+import { countHidden } from "./visible-text.tsx";
+
+export interface ApprovalCardProps {
+  readonly step: AnyStep;
+  readonly className?: string | undefined;
+}
+
+/**
+ * A step that waits for a person: the exact arguments, and three ways to answer. Nothing is claimed before the server
+ * said so, and no key or click decides that was not meant for this card.
+ */
+export function ApprovalCard({ step, className }: ApprovalCardProps): ReactNode {
+  const { strings, actions } = useStepContext();
+  const { card, busy, fresh, refusal, decide } = useAsk(step);
+  const [mode, setMode] = useState<"view" | "edit" | "deny">("view");
+  const [reason, setReason] = useState("");
+  const [revealed, setRevealed] = useState(false);
+  const revealButton = useRef<HTMLButtonElement>(null);
+  const editButton = useRef<HTMLButtonElement>(null);
+  const denyButton = useRef<HTMLButtonElement>(null);
+  const id = useId();
+
+  const schema = step.ask?.schema;
+  const editable = step.ask?.editable ?? false;
+  const fields = useMemo(() => toFields(schema, step.input, editable || []), [schema, step.input, editable]);
+  const hidden = useMemo(() => countHidden(step.input), [step.input]);
+  const unread = hidden > 0 && !revealed;
+  const canEdit = editable !== false && fields.some((field) => !field.locked);
+
+  const approve = (input?: Json): Promise<ActionResult> =>
+    decide(() => actions?.approve(step, input === undefined ? undefined : { input }) ?? viewer());
+  const tryApprove = (): void => {
+    if (busy || fresh) return;
+    if (unread) revealButton.current?.focus();
+    else void approve();
+  };
+  const back = (button: { readonly current: HTMLElement | null }): void => {
+    setMode("view");
+    requestAnimationFrame(() => button.current?.focus());
+  };
+
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
+    if (mode !== "view" || !actions || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target instanceof Element && event.target.closest("input, textarea, select, [contenteditable]")) return;
+    const key = event.key.toLowerCase();
+    if (key !== "a" && key !== "e" && key !== "d") return;
+    event.preventDefault();
+    if (key === "d" && !busy) setMode("deny");
+    if (key === "e" && canEdit && !busy) setMode("edit");
+    if (key !== "a") return;
+    if (card.current && isCut(card.current)) card.current.scrollIntoView({ block: "nearest" });
+    else tryApprove();
+  };
+
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would make the keys and the look of the card its own.
+    <div
+      ref={card}
+      role="group"
+      className={["tr-card tr-ask", className].filter(Boolean).join(" ")}
+      aria-labelledby={`${id}title`}
+      aria-describedby={`${id}facts`}
+      data-status="waiting"
+      data-kind="approval"
+      data-step={step.id}
+      data-destructive={step.destructive || undefined}
+      onKeyDown={onKeyDown}
+    >
+      <ApprovalFacts step={step} id={id} editing={mode === "edit"} fields={fields} />
+      {hidden > 0 ? (
+        <div className="tr-notice" data-tone="warn">
+          <Icon name="warn" />
+          <p>
+            <strong>{strings.hiddenCharacters(hidden)}.</strong> {strings.hiddenExplained}{" "}
+            {revealed ? null : (
+              <button ref={revealButton} type="button" className="tr-link" onClick={() => setRevealed(true)}>
+                {strings.reveal}
+              </button>
+            )}
+          </p>
+        </div>
+      ) : null}
+      {refusal === undefined || mode === "edit" ? null : (
+        <p role="alert" className="tr-notice" data-tone="danger">
+          <Icon name="ask" /> <span>{refusal}</span>
+        </p>
+      )}
+      {actions === null ? <p className="tr-muted">{strings.readOnlyViewer}</p> : null}
+      {actions && mode === "view" ? (
+        <div className="tr-actions">
+          <button
+            type="button"
+            className={step.destructive ? "tr-button tr-danger" : "tr-button tr-primary"}
+            aria-disabled={busy || fresh || unread || undefined}
+            aria-keyshortcuts="A"
+            data-busy={busy || unread || undefined}
+            onClick={tryApprove}
+          >
+            {busy ? strings.sending : step.destructive ? strings.approveDestructive(step.title) : strings.approveOnce}
+          </button>
+          {canEdit ? (
+            <button
+              ref={editButton}
+              type="button"
+              className="tr-button"
+              aria-disabled={busy || undefined}
+              aria-keyshortcuts="E"
+              onClick={() => busy || setMode("edit")}
+            >
+              {strings.edit}
+            </button>
+          ) : null}
+          <button
+            ref={denyButton}
+            type="button"
+            className="tr-button"
+            aria-disabled={busy || undefined}
+            aria-keyshortcuts="D"
+            onClick={() => busy || setMode("deny")}
+          >
+            {strings.deny}
+          </button>
+        </div>
+      ) : null}
+      {actions && mode === "edit" ? (
+        <SchemaForm
+          fields={fields}
+          input={step.input}
+          draftKey={step.id}
+          busy={busy}
+          destructive={step.destructive}
+          submitLabel={(changes) =>
+            changes > 0
+              ? strings.approveWithChanges
+              : step.destructive
+                ? strings.approveDestructive(step.title)
+                : strings.approveOnce
+          }
+          onSubmit={approve}
+          onBack={() => back(editButton)}
+        />
+      ) : null}
+      {actions && mode === "deny" ? (
+        <DenyForm
+          busy={busy}
+          reason={reason}
+          onReason={setReason}
+          onDeny={({ stop }) => {
+            const given = reason.trim() === "" ? {} : { reason: reason.trim() };
+            if (!busy) void decide(() => actions.deny(step, stop ? { ...given, stop } : given));
+          }}
+          onBack={() => back(denyButton)}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+const viewer = (): Promise<ActionResult> => Promise.resolve({ ok: false, code: "forbidden", message: "" });
+
+/** True when part of the card is off screen that could be on it: the key then shows the card instead of deciding. */
+function isCut(card: HTMLElement): boolean {
+  const box = card.getBoundingClientRect();
+  const frame = card.closest("[data-tr-scroller]")?.getBoundingClientRect();
+  const top = Math.max(0, frame?.top ?? 0);
+  const bottom = Math.min(window.innerHeight, frame?.bottom ?? window.innerHeight);
+  return box.bottom > bottom + 1 || (box.top < top - 1 && box.height <= bottom - top);
+}

@@ -1,0 +1,130 @@
+"use client";
+
+import type { ReactNode } from "react";
+import type { AnyStep } from "toolrun";
+import { LogPane } from "./log-pane.tsx";
+import { type StepContextValue, useStepContext, whoDecided } from "./step-context.ts";
+import { Moment, useNow } from "./time.tsx";
+import { isRecord } from "./value-view.tsx";
+import { VisibleText } from "./visible-text.tsx";
+
+/** What one should know about a step without opening it: how far it is, what went wrong, who decided. */
+export function StepBody({ step }: { readonly step: AnyStep }): ReactNode {
+  const { strings } = useStepContext();
+  const { status, error, progress } = step;
+  const running = status === "running" && !step.retryAt;
+  return (
+    <>
+      <DecisionLine step={step} />
+      {status === "writing" ? <Draft text={step.draft} /> : null}
+      {running && progress ? <ProgressLine step={step} /> : null}
+      {status === "running" && step.retryAt ? <RetryLine step={step} /> : null}
+      {status === "running" ? <LogPane lines={step.log} /> : null}
+      {status === "failed" ? (
+        <p className="tr-line" data-tone="danger">
+          {error ? strings.errors[error.code] : strings.failed}{" "}
+          {error && error.message !== "" ? (
+            <span className="tr-muted">
+              <VisibleText text={error.message} />
+            </span>
+          ) : null}
+        </p>
+      ) : null}
+      {step.effect === "unknown" ? (
+        <p className="tr-line" data-tone="warn">
+          {strings.effectUnknown}
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+/** What was decided, by whom, and with how many changes. */
+function DecisionLine({ step }: { readonly step: AnyStep }): ReactNode {
+  const context = useStepContext();
+  const { strings } = context;
+  const { decision } = step;
+  if (!decision) {
+    return step.grantId ? <p className="tr-line tr-muted">{strings.autoApproved}</p> : null;
+  }
+  if (decision.action === "expire") {
+    return (
+      <p className="tr-line tr-muted">
+        <Moment at={decision.at} words={strings.expiredAt} />
+      </p>
+    );
+  }
+  return (
+    <p className="tr-line tr-muted">
+      <VisibleText text={decisionWords(step, context)} />
+    </p>
+  );
+}
+
+function decisionWords(step: AnyStep, context: StepContextValue): string {
+  const { strings } = context;
+  const who = whoDecided(step, context);
+  switch (step.decision?.action) {
+    case "approve":
+      return strings.approvedBy(who, countChanges(step));
+    case "deny":
+      return strings.deniedBy(who, step.decision.reason);
+    case "retry":
+      return strings.retriedBy(who);
+    case "skip":
+      return strings.skippedBy(who);
+    default:
+      return strings.answeredBy(who);
+  }
+}
+
+function countChanges({ decision, input }: AnyStep): number {
+  const before = decision?.originalInput;
+  if (before === undefined) return 0;
+  if (!isRecord(before) || !isRecord(input)) return 1;
+  const keys = new Set([...Object.keys(before), ...Object.keys(input)]);
+  return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(input[key])).length;
+}
+
+/** The end of the arguments while the model still writes them, so that one sees it move. */
+function Draft({ text }: { readonly text: string }): ReactNode {
+  if (text === "") return null;
+  const tail = text.length > 160 ? `…${text.slice(-159)}` : text;
+  return (
+    <p className="tr-line tr-muted tr-draft" dir="ltr">
+      <VisibleText text={tail} />
+    </p>
+  );
+}
+
+function ProgressLine({ step }: { readonly step: AnyStep }): ReactNode {
+  const { strings } = useStepContext();
+  const { value, max, label } = step.progress ?? {};
+  const known = value !== undefined && max !== undefined && max > 0;
+  return (
+    <div className="tr-line tr-progress">
+      {known ? <progress value={Math.min(value, max)} max={max} aria-label={step.title} /> : null}
+      <span className="tr-muted">
+        {known ? `${strings.of(value, max)}${label ? " · " : ""}` : null}
+        {label ? <VisibleText text={label} /> : null}
+      </span>
+    </div>
+  );
+}
+
+function RetryLine({ step }: { readonly step: AnyStep }): ReactNode {
+  const { strings, clockOffsetMs = 0 } = useStepContext();
+  const now = useNow(true);
+  const left = now === null || step.retryAt === undefined ? 0 : Math.max(0, step.retryAt - clockOffsetMs - now);
+  return (
+    <p className="tr-line" data-tone="warn">
+      {strings.retryingIn(strings.seconds(left))} · {strings.attempt(step.attempt + 1)}
+      {step.lastError ? (
+        <span className="tr-muted">
+          {" · "}
+          <VisibleText text={strings.lastError(step.lastError)} />
+        </span>
+      ) : null}
+    </p>
+  );
+}

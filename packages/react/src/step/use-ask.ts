@@ -1,0 +1,82 @@
+"use client";
+
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import type { ActionResult, AnyStep } from "toolrun";
+import { useStepContext } from "./step-context.ts";
+
+/** Clicks on a card that came up under the pointer a moment ago were meant for something else. */
+const settleMs = 500;
+
+export interface AskState {
+  readonly card: RefObject<HTMLDivElement | null>;
+  /** This tab's decision is on its way. */
+  readonly busy: boolean;
+  /** The card has only just appeared: nothing decides yet. */
+  readonly fresh: boolean;
+  /** Why the last decision was not taken. */
+  readonly refusal: string | undefined;
+  /** Sends one decision at a time and moves focus on in the same handler; after a refusal the buttons live again. */
+  readonly decide: (send: () => Promise<ActionResult>) => Promise<ActionResult>;
+}
+
+/** What every card that asks a person has in common. */
+export function useAsk(step: AnyStep): AskState {
+  const { strings, onDecided, onFocusLost, onSeen } = useStepContext();
+  const card = useRef<HTMLDivElement>(null);
+  const inFlight = useRef<Promise<ActionResult> | null>(null);
+  const [posting, setPosting] = useState(false);
+  const [fresh, setFresh] = useState(true);
+  const [refusal, setRefusal] = useState<string>();
+
+  useEffect(() => {
+    const timer = setTimeout(() => setFresh(false), settleMs);
+    return () => clearTimeout(timer);
+  }, []);
+
+  useEffect(() => {
+    if (!card.current || !onSeen || typeof IntersectionObserver === "undefined") return;
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        if (entry?.isIntersecting) onSeen(step.id);
+      },
+      { threshold: 0.6 },
+    );
+    observer.observe(card.current);
+    return () => observer.disconnect();
+  }, [step.id, onSeen]);
+
+  // Settled from elsewhere while it had focus: the layout cleanup still sees the focused element.
+  const lost = useRef(() => {});
+  useEffect(() => {
+    lost.current = () => onFocusLost?.(step);
+  });
+  useLayoutEffect(() => {
+    const element = card.current;
+    return () => {
+      if (element?.contains(document.activeElement)) queueMicrotask(() => lost.current());
+    };
+  }, []);
+
+  return {
+    card,
+    busy: posting || step.sending,
+    fresh,
+    refusal,
+    decide(send) {
+      if (inFlight.current !== null) return inFlight.current; // twenty clicks are one decision
+      const settle = async (): Promise<ActionResult> => {
+        setPosting(true);
+        setRefusal(undefined);
+        const sent = send();
+        onDecided?.(step);
+        const result = await sent;
+        inFlight.current = null;
+        setPosting(false);
+        if (!result.ok) setRefusal(`${strings.refused} ${result.message}`);
+        return result;
+      };
+      inFlight.current = settle();
+      return inFlight.current;
+    },
+  };
+}

@@ -1,0 +1,213 @@
+const by = (who: string | null): string => (who === null ? "" : ` by ${who}`);
+const s = (count: number): string => (count === 1 ? "" : "s");
+
+/** Every word the components show or speak, in English. Functions make plurals and sentences. */
+export const en = {
+  conversation: "Conversation",
+  youSaid: "You said",
+  assistantSaid: "Assistant",
+  emptyTitle: "How can I help?",
+  emptyText: "I can look things up on my own. Before I change anything, I ask you.",
+  loading: "Loading the conversation…",
+  jumpToLatest: "Jump to latest",
+  attachment: "Attached file",
+  source: "Source",
+  reasoning: "Reasoning",
+
+  messageLabel: "Message",
+  placeholder: "Ask for something…",
+  answeringPlaceholder: "A step needs your decision first…",
+  send: "Send",
+  sendAfterDeciding: "Send after deciding",
+  denyAllAndSend: "Deny all and send now",
+  stop: "Stop",
+  stopping: "Stopping…",
+  queuedMessage: "Waits for your decision",
+  notSent: "Not sent.",
+
+  thinking: "Thinking",
+  writing: "Writing",
+  calling: "Preparing a step",
+  working: "Working",
+
+  needsApproval: "Needs approval",
+  needsAnswer: "Needs an answer",
+  needsLink: "Needs you",
+  needsBrowser: "Needs this browser",
+  interrupted: "Interrupted",
+  preparing: "Preparing",
+  waiting: "Waiting",
+  queued: "Queued",
+  approvedQueued: "Approved, starting",
+  running: "Running",
+  stillWorking: "Still working",
+  succeeded: "Done",
+  failed: "Failed",
+  notRun: { denied: "Denied", expired: "Expired", stopped: "Not run", skipped: "Skipped", blocked: "Blocked" },
+  destructive: "Cannot be undone",
+
+  approveOnce: "Approve once",
+  approveWithChanges: "Approve with changes",
+  approveDestructive: (title: string): string => `Approve: ${title}`,
+  edit: "Edit…",
+  deny: "Deny…",
+  sending: "Sending…",
+  requestedAt: (time: string): string => `Requested ${time}`,
+  expiresIn: (span: string): string => `expires in ${span}`,
+  readOnlyViewer: "Waiting for someone who may decide.",
+  refused: "Not sent.",
+  noArguments: "No arguments",
+
+  denyLabel: "Tell the assistant why (optional)",
+  denyReasons: ["Not now", "Wrong target", "Ask me first"] as readonly string[], // another language may offer more
+  denyNow: "Deny",
+  denyAndStop: "Deny and stop",
+  back: "Back",
+
+  editing: (title: string): string => `${title}: editing`,
+  reset: "Reset",
+  resetField: (field: string): string => `Reset ${field}`,
+  was: (value: string): string => `was ${value}`,
+  changed: (count: number, total: number): string => `${count} of ${total} value${s(total)} changed`,
+  needAttention: (count: number): string => `${count} field${s(count)} need${count === 1 ? "s" : ""} attention`,
+  optional: "optional",
+  yes: "Yes",
+  no: "No",
+  none: "None",
+  jsonField: "JSON",
+  invalidNumber: "Enter a number, for example 12.50.",
+  invalidInteger: "Enter a whole number.",
+  unsafeInteger: "This number is too large to be sent exactly.",
+  invalidJson: "This is not valid JSON.",
+  invalidEmail: "Enter a full email address, for example name@example.com.",
+  invalidUrl: "Enter a full address, for example https://example.com.",
+  missing: "Enter a value.",
+  atLeast: (limit: number): string => `Must be at least ${limit}.`,
+  atMost: (limit: number): string => `Must be at most ${limit}.`,
+  moreThan: (limit: number): string => `Must be more than ${limit}.`,
+  lessThan: (limit: number): string => `Must be less than ${limit}.`,
+  longerThan: (limit: number): string => `Enter at least ${limit} character${s(limit)}.`,
+  shorterThan: (limit: number): string => `Enter at most ${limit} character${s(limit)}.`,
+
+  answerLabel: "Your answer",
+  sendAnswer: "Send answer",
+  skip: "Skip",
+  retry: "Run again",
+  done: "I have done this",
+  openLink: "Open",
+  unsafeLink: "This link is not a web address and was not made clickable.",
+  interruptedText: "The server stopped while this was running. It may have had its effect.",
+  browserText: "This step runs in the browser.",
+
+  input: "Arguments",
+  output: "Result",
+  partial: "Partial result",
+  proposed: "As the assistant proposed it",
+  of: (value: number, max: number): string => `${value} of ${max}`,
+  log: "Log",
+  earlierLines: (count: number): string => `${count} earlier line${s(count)}`,
+  details: "Details",
+  drawFailed: "Could not draw this result.",
+  attempt: (attempt: number): string => `attempt ${attempt}`,
+  retryingIn: (span: string): string => `Retrying in ${span}`,
+  lastError: (message: string): string => `Last: ${message}`,
+  effectUnknown: "It could not be interrupted in time and may have had its effect.",
+  errors: {
+    "invalid-input": "The arguments did not fit this step. The assistant was told.",
+    "unknown-tool": "This step is not available.",
+    "tool-error": "This step failed.",
+    "timed-out": "This step took too long and was ended.",
+    stopped: "Stopped.",
+    failed: "This step failed.",
+    interrupted: "The server stopped while this was running.",
+  },
+
+  approvedBy: (who: string | null, changes: number): string =>
+    `Approved${by(who)}${changes === 0 ? "" : ` with ${changes} change${s(changes)}`}`,
+  deniedBy: (who: string | null, reason: string | undefined): string =>
+    `Denied${by(who)}${reason ? `: ${reason}` : ""}`,
+  answeredBy: (who: string | null): string => `Answered${by(who)}`,
+  retriedBy: (who: string | null): string => `Run again${by(who)}`,
+  skippedBy: (who: string | null): string => `Skipped${by(who)}`,
+  expiredAt: (time: string): string => `Expired at ${time}. It was not run, and the assistant was told.`,
+  autoApproved: "Approved by an earlier decision",
+  you: "you",
+
+  showAll: (characters: string): string => `Show all (${characters} characters)`,
+  showLess: "Show less",
+  moreItems: (count: number): string => `${count} more`,
+  emptyString: "empty text",
+  emptyList: "empty list",
+  emptyObject: "empty",
+  hiddenCharacters: (count: number): string => `Contains ${count} hidden character${s(count)}`,
+  hiddenExplained: "They are shown as codes, because text can look like something it is not. Check before you approve.",
+  reveal: "I have checked them",
+
+  pending: (count: number): string => `${count} step${s(count)} need${count === 1 ? "s" : ""} you`,
+  review: "Review",
+  batch: (open: number, decided: number): string =>
+    `${open} step${s(open)} need${open === 1 ? "s" : ""} your decision${decided === 0 ? "" : ` · ${decided} decided`}`,
+  approveAll: (count: number): string => `Approve ${count}`,
+  denyAll: "Deny all",
+  steps: (count: number): string => `${count} step${s(count)}`,
+
+  limits: {
+    turns: "The limit of rounds was reached.",
+    calls: "The limit of steps was reached.",
+    tokens: "The token limit was reached.",
+    time: "The time limit was reached.",
+    repeats: "The assistant was going in circles: the same step with the same arguments, again and again.",
+    failures: "Too many steps failed in a row.",
+    depth: "Assistants called each other too deep.",
+    "log-size": "This conversation is full. Start a new one.",
+  },
+  nothingLost: "Nothing was lost.",
+  continue: "Continue",
+  stoppedBy: (who: string | null): string => `Stopped${by(who)}.`,
+  runFailed: "Something went wrong and the assistant stopped.",
+  runCodes: {
+    "model-failed": "The model did not answer.",
+    "model-timed-out": "The model took too long to answer.",
+    "model-truncated": "The model's answer broke off.",
+    "request-too-short": "The server cut this off twice before it could finish.",
+  } as Readonly<Record<string, string>>, // a server may name codes this version does not know
+  reference: (reference: string): string => `Reference ${reference}`,
+  offline: "You are offline. The assistant goes on working on the server.",
+  reconnecting: "Connection lost. The assistant goes on working on the server.",
+  nextTry: (attempt: number, span: string): string => `Attempt ${attempt}, next in ${span}`,
+  retryNow: "Retry now",
+  removed: "This conversation was removed.",
+  dismiss: "Dismiss",
+
+  announceApprovals: (titles: readonly string[]): string =>
+    titles.length === 1 ? `Approval needed: ${titles[0]}.` : `${titles.length} approvals needed. Press F8 to review.`,
+  announceApproved: (title: string): string => `${title} approved.`,
+  announceDenied: (title: string, who: string | null): string => `${title} denied${by(who)}.`,
+  announceExpired: (title: string): string => `Approval expired. ${title} was not run.`,
+  announceFailed: (title: string, message: string): string => `${title} failed: ${message}`,
+  announceReply: (text: string): string => `Assistant replied: ${text}`,
+  fullReply: "Full reply in conversation.",
+  announceLost: "Connection lost, reconnecting.",
+  announceBack: "Reconnected.",
+  announceRestored: (pending: number): string => `Restored. ${pending} approval${s(pending)} waiting.`,
+  announceStopped: "Stopped.",
+  documentPending: (count: number, title: string): string => `(${count}) Approval needed · ${title}`,
+  documentDone: (title: string): string => `✓ Done · ${title}`,
+
+  /** How long something took: `0.3 s`, `14 s`, `2 min 5 s`. */
+  span: (ms: number): string => (ms < 9_950 ? `${(Math.max(ms, 0) / 1000).toFixed(1)} s` : wholeSeconds(ms)),
+  /** A clock that runs: never fractions. */
+  seconds: (ms: number): string => wholeSeconds(ms),
+  minutes: (ms: number): string => `${Math.ceil(ms / 60_000)} min`,
+  time: (at: number): string => new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }),
+};
+
+function wholeSeconds(ms: number): string {
+  const seconds = Math.round(Math.max(ms, 0) / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+/** The shape of `en`. Give a part of it to `<ToolRunChat strings>`; the rest stays English. */
+export type Strings = Readonly<typeof en>;

@@ -1,0 +1,12 @@
+export type { StepRenderers, ToolRunChatProps } from "./chat/tool-run-chat.tsx";
+export { ToolRunChat } from "./chat/tool-run-chat.tsx";
+export type { ApprovalCardProps } from "./step/approval-card.tsx";
+export { ApprovalCard } from "./step/approval-card.tsx";
+export type { StepCardProps } from "./step/step-card.tsx";
+export { StepCard } from "./step/step-card.tsx";
+export type { StepActions, StepContextValue, StepSlots } from "./step/step-context.ts";
+export { StepContext } from "./step/step-context.ts";
+export type { ValueViewProps } from "./step/value-view.tsx";
+export { ValueView } from "./step/value-view.tsx";
+export type { Strings } from "./strings.ts";
+export { en } from "./strings.ts";
