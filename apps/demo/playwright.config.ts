@@ -45,7 +45,7 @@ export default defineConfig({
   },
   projects: [{ name: "chromium", use: { ...devices["Desktop Chrome"] } }],
   webServer: [
-    server(ports.scripted, "scripted", { TOOLRUN_MODEL: "scripted" }),
+    server(ports.scripted, "scripted", { TOOLRUN_MODEL: "scripted", TOOLRUN_SCRIPT_DELAY_MS: "6" }),
     // The same build with a real provider package, whose server the tests are: e2e/openai.spec.ts.
     server(ports.openai, "openai", { OPENAI_API_KEY: "test", OPENAI_BASE_URL: `http://127.0.0.1:${ports.model}/v1` }),
   ],

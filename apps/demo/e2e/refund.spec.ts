@@ -1,28 +1,43 @@
-import { expect, test } from "@playwright/test";
 import {
+  approveButton,
   askForRefund,
   card,
+  composer,
   executions,
+  finished,
+  lastAnswer,
   mounts,
-  openThread,
+  orderRow,
+  readThread,
   readyCard,
   refundedCents,
   resetShop,
   say,
+  stepLine,
+  threadId,
+  transcript,
   waitingCall,
 } from "./shop-page.ts";
+import { expect, refusedRequest, test } from "./watched-test.ts";
 
 test.beforeEach(({ request }) => resetShop(request));
 
 for (const { name, path, api } of mounts) {
-  test.describe(name, () => {
+  test.describe(`deciding, ${name}`, () => {
     test("approve: the row in the table changes and the assistant says so", async ({ page, request }) => {
       const open = await askForRefund(page, path);
+      await expect(stepLine(page, "Look up order")).toContainText("Done"); // by itself: it only reads
       await expect(open).toContainText("49.9");
-      await expect(page.locator('[data-order="1042"]')).toContainText("Paid");
-      await open.getByRole("button", { name: "Approve once" }).click();
-      await expect(page.getByText(/refunded/i).last()).toBeVisible();
-      await expect(page.locator('[data-order="1042"]')).toContainText(/refunded/i);
+      await expect(open).toContainText("Moves money");
+      await expect(orderRow(page, "1042")).toContainText("Paid");
+      expect(await executions(request, "refundOrder", "1042")).toBe(0);
+
+      await approveButton(open).click();
+      await finished(page);
+      await expect(orderRow(page, "1042")).toContainText("Partly refunded");
+      await expect(stepLine(page, "Refund order")).toContainText("49.90 EUR refunded");
+      await expect(stepLine(page, "Refund order")).toContainText("Approved by you");
+      expect(await lastAnswer(page)).toContain("Done. I refunded 49.90 EUR on order 1042.");
       expect(await refundedCents(request, "1042")).toBe(4990);
       expect(await executions(request, "refundOrder", "1042")).toBe(1);
     });
@@ -33,158 +48,135 @@ for (const { name, path, api } of mounts) {
     }) => {
       const open = await askForRefund(page, path);
       await open.getByRole("button", { name: "Edit…" }).click();
-      await open.getByRole("textbox", { name: /Amount/ }).fill("20");
+      await expect(open.getByRole("textbox", { name: /^Order/ })).toBeDisabled();
+      const amount = open.getByRole("textbox", { name: /Amount/ });
+      await amount.fill("a lot");
       await open.getByRole("button", { name: "Approve with changes" }).click();
-      await expect(page.getByText(/You changed the amount/)).toBeVisible();
+      await expect(open.getByRole("alert")).toContainText("1 field needs attention");
+      await amount.fill("20");
+      await expect(open).toContainText("was 49.9");
+      await open.getByRole("button", { name: "Approve with changes" }).click();
+      await finished(page);
+      expect(await lastAnswer(page)).toContain("You changed the amount from 49.90 to 20.00 EUR");
+      await expect(stepLine(page, "Refund order")).toContainText("Approved by you with 1 change");
       expect(await refundedCents(request, "1042")).toBe(2000);
       expect(await executions(request, "refundOrder", "1042")).toBe(1);
     });
 
-    test("deny with a reason: nothing runs, and the reason reaches the model", async ({ page, request }) => {
+    test("deny with a reason: nothing runs, and the assistant was told why", async ({ page, request }) => {
       const open = await askForRefund(page, path);
       await open.getByRole("button", { name: "Deny…" }).click();
       await open.getByRole("textbox").fill("wrong customer");
       await open.getByRole("textbox").press("Enter");
-      await expect(page.getByText(/I did not refund it.*wrong customer/)).toBeVisible();
+      await finished(page);
+      await expect(stepLine(page, "Refund order")).toContainText("Denied by you: wrong customer");
+      expect(await lastAnswer(page)).toContain("I did not refund it: wrong customer.");
       expect(await refundedCents(request, "1042")).toBe(0);
       expect(await executions(request, "refundOrder", "1042")).toBe(0);
     });
 
-    test("20 clicks on Approve within 100 ms are one decision and one refund", async ({ page, request }) => {
+    test("after a denial a new conversation starts afresh, and the old one is kept", async ({ page, request }) => {
       const open = await askForRefund(page, path);
-      const posts: string[] = [];
-      page.on("request", (sent) => {
-        if (sent.url().endsWith("/decisions")) posts.push(sent.url());
-      });
-      const took = await open.getByRole("button", { name: "Approve once" }).evaluate((button: HTMLElement) => {
-        const start = performance.now();
-        for (let count = 0; count < 20; count++) button.click();
-        return performance.now() - start;
-      });
-      expect(took).toBeLessThan(100);
-      await expect(page.locator('[data-order="1042"]')).toContainText(/refunded/i);
-      expect(posts).toHaveLength(1);
+      const first = await threadId(page);
+      await open.getByRole("button", { name: "Deny…" }).click();
+      await open.getByRole("button", { name: "Not now" }).click();
+      await open.getByRole("button", { name: "Deny", exact: true }).click();
+      await finished(page);
+
+      await page.getByRole("button", { name: /Conversations/ }).click();
+      await page.getByRole("button", { name: "New conversation" }).click();
+      await expect(page.getByRole("heading", { name: "What should I do?" })).toBeVisible();
+      expect(new URL(page.url()).search).toBe("");
+      await page.getByRole("button", { name: "Refund order 1042" }).click();
+      await approveButton(await readyCard(page)).click();
+      await finished(page);
+      expect(await threadId(page)).not.toBe(first);
       expect(await executions(request, "refundOrder", "1042")).toBe(1);
+
+      await page.goto(`${path}?thread=${first}`);
+      await expect(transcript(page)).toContainText("I did not refund it: Not now.");
     });
 
-    test("two tabs that approve at once run it once, and both show the same end", async ({ page, context, request }) => {
+    test("the list says which conversation waits for you, and leads back to its card", async ({ page }) => {
       await askForRefund(page, path);
-      const other = await context.newPage();
-      await other.goto(path);
-      await openLatest(other, page);
-      const cards = [await readyCard(page), await readyCard(other)];
-      await Promise.all(cards.map((open) => open.getByRole("button", { name: "Approve once" }).click()));
-      await Promise.all([page, other].map((tab) => expect(tab.getByText(/I refunded/)).toBeVisible()));
-      expect(await executions(request, "refundOrder", "1042")).toBe(1);
-      expect(await refundedCents(request, "1042")).toBe(4990);
+      const waiting = await threadId(page);
+      const menu = page.getByRole("button", { name: /Conversations/ });
+      await menu.click();
+      await page.getByRole("button", { name: "New conversation" }).click();
+      await expect(menu).toHaveAccessibleName(/1 waiting for you/);
+      await menu.click();
+      const entry = page
+        .getByRole("dialog", { name: "Conversations" })
+        .getByRole("button", { name: "Refund order 1042" });
+      await expect(entry).toContainText("waiting for you");
+      await entry.click();
+      await readyCard(page);
+      expect(await threadId(page)).toBe(waiting);
     });
 
-    test("five parallel posts of one decision run it once; the others are told who decided", async ({
+    test("another guest finds no such conversation, and cannot decide in it", async ({ page, browser, request }) => {
+      await askForRefund(page, path);
+      const address = page.url();
+      const id = await threadId(page);
+      const other = await browser.newContext();
+      const stranger = await other.newPage();
+      await stranger.goto(address);
+      await expect(stranger.getByText("This conversation was removed.")).toBeVisible();
+      await expect(card(stranger)).toHaveCount(0);
+      for (const url of [`${api}/threads/${id}`, `${api}/threads/${id}/events?after=0`]) {
+        const response = await other.request.get(new URL(url, address).href);
+        expect(response.status()).toBe(404);
+        expect(await response.text()).not.toContain("1042");
+      }
+      const { callId, digest } = waitingCall(await readThread(page, api));
+      const posted = await other.request.post(new URL(`${api}/threads/${id}/decisions`, address).href, {
+        data: { key: "stranger", decisions: [{ callId, digest, action: "approve" }] },
+      });
+      expect(posted.status()).toBe(404);
+      const list = await other.request.get(new URL(`${api}/threads`, address).href);
+      expect(await list.json()).toEqual({ rows: [] });
+      await other.close();
+      expect(await executions(request, "refundOrder", "1042")).toBe(0);
+      await readyCard(page);
+    });
+
+    test("Try to break it: each of the three buttons prints what became of it", async ({
       page,
       request,
+      complaints,
     }) => {
+      complaints.expect(refusedRequest);
       await askForRefund(page, path);
-      const body = await openThread(page, api);
-      const { callId, digest } = waitingCall(body);
-      const answers = await page.evaluate(
-        ({ url, decision }) =>
-          Promise.all(
-            Array.from({ length: 5 }, async (_, index) => {
-              const response = await fetch(url, {
-                method: "POST",
-                headers: { "content-type": "application/json" },
-                body: JSON.stringify({ decisions: [decision], key: `key-${index}` }),
-              });
-              return { status: response.status, body: (await response.json()) as { error?: { code: string } } };
-            }),
-          ),
-        { url: `${api}/threads/${body.thread.id}/decisions`, decision: { callId, digest, action: "approve" } },
-      );
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409]);
-      expect(answers.flatMap((answer) => answer.body.error?.code ?? [])).toEqual(Array(4).fill("decided"));
-      await expect(page.getByText(/I refunded/)).toBeVisible();
-      expect(await executions(request, "refundOrder", "1042")).toBe(1);
-    });
-
-    test("a forged amount is refused, and nothing runs", async ({ page, request }) => {
-      await askForRefund(page, path);
-      const body = await openThread(page, api);
-      const { callId, digest, input } = waitingCall(body);
-      const url = `${api}/threads/${body.thread.id}/decisions`;
-      const forge = (decision: object, key: string) =>
-        page.evaluate(
-          async ({ url, decision, key }) => {
-            const response = await fetch(url, {
-              method: "POST",
-              headers: { "content-type": "application/json" },
-              body: JSON.stringify({ decisions: [decision], key }),
-            });
-            return response.status;
-          },
-          { url, decision, key },
-        );
-      const forged = { callId, digest: "made-up-digest", action: "approve", input: { ...input, amount: 4990 } };
-      expect(await forge(forged, "a")).toBe(409);
-      expect(await forge({ ...forged, digest, input: { ...input, orderId: "1041" } }, "b")).toBe(400);
-      expect(await forge({ ...forged, digest, callId: "another-call" }, "c")).toBe(404);
+      const strip = page.getByRole("complementary", { name: "Try to break it" });
+      const print = strip.locator("output");
+      await strip.getByRole("button", { name: "Forge an approval" }).click();
+      await expect(print).toContainText(/409 · Refused\..* Nothing ran\./);
       expect(await executions(request, "refundOrder", "1042")).toBe(0);
-      await expect(card(page)).toBeVisible();
-    });
 
-    test("reload while it waits: the card is still there and can be decided", async ({ page, request }) => {
-      await askForRefund(page, path);
-      await page.reload();
-      const open = await readyCard(page);
-      await open.getByRole("button", { name: "Approve once" }).click();
-      await expect(page.getByText(/I refunded/)).toBeVisible();
+      await strip.getByRole("button", { name: "Reload" }).click();
+      await expect(print).toContainText("Reloaded. Nothing was lost: 1 approval still waiting.");
+
+      await readyCard(page);
+      await strip.getByRole("button", { name: "Click 20 times" }).click();
+      await expect(print).toContainText("20 clicks, 1 decision, 1 refund.");
       expect(await executions(request, "refundOrder", "1042")).toBe(1);
+      await finished(page);
     });
 
-    test("reload while it runs: the run goes on and its progress is shown", async ({ page, request }) => {
-      const open = await askForRefund(page, path, "Import 200 orders");
-      await open.getByRole("button", { name: "Approve once" }).click();
-      await expect(page.getByRole("progressbar")).toBeVisible();
-      await page.reload();
-      await expect(page.getByText(/imported 200|200 orders/i).last()).toBeVisible({ timeout: 20_000 });
-      await expect(page.getByText("Finished", { exact: false }).or(page.getByText(/Imported/)).last()).toBeVisible();
-      const body = await openThread(page, api);
-      expect(body.thread.runs.at(-1)?.outcome).toBe("completed");
+    test("a message to an open question waits, or settles it as denied", async ({ page, request }) => {
+      await askForRefund(page, path);
+      await composer(page).fill("Hello instead");
+      await page.getByRole("button", { name: "Deny all and send now" }).click();
+      await finished(page);
+      await expect(stepLine(page, "Refund order")).toContainText("Denied");
+      await expect(transcript(page)).toContainText("Hello instead");
       expect(await executions(request, "refundOrder", "1042")).toBe(0);
-    });
-
-    test("a second tab follows live", async ({ page, context }) => {
-      await page.goto(path);
-      await say(page, "Tell me a long story");
-      await expect(page.getByRole("button", { name: "Stop" })).toBeVisible();
-      const other = await context.newPage();
-      await other.goto(path);
-      await openLatest(other, page);
-      const transcript = other.getByRole("log");
-      const early = (await transcript.innerText()).length;
-      await expect.poll(async () => (await transcript.innerText()).length).toBeGreaterThan(early + 50);
-      await expect(page.getByRole("button", { name: "Send" })).toBeVisible({ timeout: 25_000 });
-      await expect(other.getByRole("button", { name: "Send" })).toBeVisible();
-      expect(await transcript.innerText()).toBe(await page.getByRole("log").innerText());
-    });
-
-    test("stop ends the run on the server", async ({ page }) => {
-      await page.goto(path);
-      await say(page, "Tell me a long story");
-      await expect(page.getByText(/once upon|shop/i).last()).toBeVisible();
-      await page.getByRole("button", { name: "Stop" }).click();
-      await expect(page.getByText(/Stopped/).first()).toBeVisible({ timeout: 2_000 });
-      const body = await openThread(page, api);
-      expect(body.thread.active).toEqual([]);
-      expect(body.thread.runs.at(-1)?.outcome).toBe("stopped");
-      const later = await openThread(page, api);
-      expect(later.seq).toBe(body.seq);
+      await say(page, "Hello");
+      await expect(
+        transcript(page)
+          .getByText(/I can look things up on my own/)
+          .last(),
+      ).toBeVisible();
     });
   });
-}
-
-/** A second tab has its own session storage: it opens the conversation from the list. */
-async function openLatest(tab: import("@playwright/test").Page, first: import("@playwright/test").Page): Promise<void> {
-  const id = await first.evaluate(() => Object.values(sessionStorage).find((value) => /^[\w-]{20,}$/.test(value)));
-  if (!id) throw new Error("The first tab shows no conversation.");
-  await tab.goto(`${new URL(first.url()).pathname}?thread=${id}`);
 }

@@ -41,6 +41,26 @@ export function composer(page: Page): Locator {
   return page.getByRole("textbox", { name: "Message" });
 }
 
+export function transcript(page: Page): Locator {
+  return page.getByRole("log", { name: "Conversation" });
+}
+
+/** The row of an order in the live table. */
+export function orderRow(page: Page, order: string): Locator {
+  return page.locator(`[data-order="${order}"]`);
+}
+
+/** A step that does not wait for a person, by the words of its line. */
+export function stepLine(page: Page, title: string): Locator {
+  return page.locator(".tr-step").filter({ hasText: title }).last();
+}
+
+/** Opens the page and waits until it is alive: before that a key press goes nowhere. */
+export async function open(page: Page, url: string): Promise<void> {
+  await page.goto(url);
+  await expect(page.locator('[data-order="1044"]')).toBeVisible(); // the table is read by the browser
+}
+
 export async function say(page: Page, text: string): Promise<void> {
   await composer(page).fill(text);
   await composer(page).press("Enter");
@@ -51,9 +71,13 @@ export function card(page: Page): Locator {
   return page.locator('[data-kind="approval"]');
 }
 
+export function approveButton(card: Locator): Locator {
+  return card.getByRole("button", { name: "Approve once" });
+}
+
 /** Asks for the refund of order 1042 and waits until its card takes a decision. */
 export async function askForRefund(page: Page, path: string, message = "Refund order 1042"): Promise<Locator> {
-  await page.goto(path);
+  await open(page, path);
   await say(page, message);
   return readyCard(page);
 }
@@ -61,15 +85,26 @@ export async function askForRefund(page: Page, path: string, message = "Refund o
 /** A card takes no press in its first half second: the press might have been meant for what was there before. */
 export async function readyCard(page: Page): Promise<Locator> {
   const open = card(page).first();
-  await expect(open.getByRole("button", { name: "Approve" })).toBeVisible();
-  await expect(open.getByRole("button", { name: "Approve" })).not.toHaveAttribute("aria-disabled", "true");
+  await expect(approveButton(open)).toBeVisible();
+  await expect(approveButton(open)).not.toHaveAttribute("aria-disabled", "true");
   return open;
 }
 
-/** The thread this tab shows, with what a browser may know of it. */
-export async function openThread(page: Page, api: string): Promise<ThreadBody> {
-  const list = (await (await page.request.get(`${api}/threads`)).json()) as { rows: { id: string }[] };
-  const response = await page.request.get(`${api}/threads/${list.rows[0]?.id}`);
+/** Until the run of this tab is over. */
+export async function finished(page: Page, timeout = 15_000): Promise<void> {
+  await expect(page.locator(".tr-chat")).toHaveAttribute("data-status", "ended", { timeout });
+}
+
+/** The id of the conversation that this tab shows, from its address. */
+export async function threadId(page: Page): Promise<string> {
+  await expect(page).toHaveURL(/\?thread=[\w-]{20,}/);
+  return new URL(page.url()).searchParams.get("thread") ?? "";
+}
+
+/** The conversation of this tab as the server tells a browser. */
+export async function readThread(page: Page, api: string): Promise<ThreadBody> {
+  const response = await page.request.get(`${api}/threads/${await threadId(page)}`);
+  expect(response.status()).toBe(200);
   return (await response.json()) as ThreadBody;
 }
 
@@ -85,8 +120,15 @@ export interface ThreadBody {
 interface RunBody {
   readonly runId: string;
   readonly outcome?: string;
+  readonly endedAt?: number;
+  readonly stop: { readonly at: number } | null;
   readonly text: string;
-  readonly turn: { readonly calls: readonly CallBody[] } | null;
+  readonly turns: readonly TurnBody[];
+  readonly turn: TurnBody | null;
+}
+
+interface TurnBody {
+  readonly calls: readonly CallBody[];
 }
 
 interface CallBody {
@@ -102,4 +144,39 @@ export function waitingCall({ thread }: ThreadBody): CallBody {
   const call = thread.active[0]?.turn?.calls.find(({ status }) => status === "waiting");
   if (!call) throw new Error("No call waits.");
   return call;
+}
+
+export interface Posted {
+  readonly status: number;
+  readonly body: { readonly seq?: number; readonly error?: { readonly code: string } };
+}
+
+/** Decides about a call as a script on the page would, one post for each key, all at once. */
+export async function postDecisions(
+  page: Page,
+  api: string,
+  decision: object,
+  keys: readonly string[],
+): Promise<Posted[]> {
+  const url = `${api}/threads/${await threadId(page)}/decisions`;
+  return page.evaluate(
+    ({ url, decision, keys }) =>
+      Promise.all(
+        keys.map(async (key) => {
+          const response = await fetch(url, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ decisions: [decision], key }),
+          });
+          return { status: response.status, body: await response.json() };
+        }),
+      ),
+    { url, decision, keys },
+  );
+}
+
+/** The assistant's last words in this tab, whole: paragraphs as the model wrote them. */
+export async function lastAnswer(page: Page): Promise<string> {
+  const paragraphs = page.locator('.tr-message[data-role="assistant"]').last().locator(".tr-prose");
+  return (await paragraphs.allTextContents()).join("\n\n");
 }

@@ -133,7 +133,7 @@ export const en = {
   autoApproved: "Approved by an earlier decision",
   you: "you",
 
-  showAll: (characters: string): string => `Show all (${characters} characters)`,
+  showAll: (characters: number): string => `Show all (${characters.toLocaleString("en")} characters)`,
   showLess: "Show less",
   moreItems: (count: number): string => `${count} more`,
   emptyString: "empty text",

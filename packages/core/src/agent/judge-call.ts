@@ -15,11 +15,14 @@ export interface Judgement {
   readonly modified?: Json | undefined;
   /** Present when a person is to be asked. */
   readonly ask?: AskOptions | undefined;
+  /** Why the rule that denies failed, for the server's log. */
+  readonly failure?: unknown;
 }
 
 interface Opinion {
   readonly verdict: Verdict;
   readonly by: VerdictBy;
+  readonly failure?: unknown;
 }
 
 /** Asks the agent's policy and the tool's own rule; synchronous where both are. */
@@ -45,16 +48,30 @@ export function judgeCall(
 const FAILED: Verdict = { deny: "The rule for this tool failed, so it was not run." };
 
 function opinion(by: VerdictBy, ask: () => Verdict | Promise<Verdict>): Opinion | Promise<Opinion> {
+  const failed = (failure: unknown): Opinion => ({ verdict: FAILED, by, failure: failure ?? new Error("no reason") });
+  // Whatever is no verdict denies: a rule that was written wrong must not let calls through.
+  const given = (verdict: unknown): Opinion =>
+    isVerdict(verdict)
+      ? { verdict, by }
+      : failed(new TypeError("A policy or approval answered with something that is no verdict."));
   try {
     const verdict = ask();
-    if (!(verdict instanceof Promise)) return { verdict, by };
-    return verdict.then(
-      (value) => ({ verdict: value, by }),
-      () => ({ verdict: FAILED, by }),
-    );
-  } catch {
-    return { verdict: FAILED, by };
+    return isThenable(verdict) ? Promise.resolve(verdict).then(given, failed) : given(verdict);
+  } catch (error) {
+    return failed(error);
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+function isVerdict(value: unknown): value is Verdict {
+  if (value === undefined || value === "allow" || value === "ask") return true;
+  if (typeof value !== "object" || value === null) return false;
+  if ("deny" in value) return typeof value.deny === "string";
+  if ("ask" in value) return typeof value.ask === "object" && value.ask !== null;
+  return "modify" in value && value.modify !== undefined;
 }
 
 interface Judged {
@@ -68,7 +85,7 @@ interface Judged {
 function combine(opinions: readonly Opinion[], call: Judged, grants: Thread["grants"]): Judgement {
   const denied = opinions.find(({ verdict }) => typeof verdict === "object" && "deny" in verdict);
   if (denied && typeof denied.verdict === "object" && "deny" in denied.verdict) {
-    return { verdict: "deny", by: denied.by, reason: denied.verdict.deny };
+    return { verdict: "deny", by: denied.by, reason: denied.verdict.deny, failure: denied.failure };
   }
   const modify = opinions.find(({ verdict }) => typeof verdict === "object" && "modify" in verdict);
   const modified =

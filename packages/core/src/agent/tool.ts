@@ -76,6 +76,8 @@ export interface Tool extends TypedTool {
   readonly approval: Verdict | ((input: unknown, context: PolicyContext) => Verdict | Promise<Verdict>);
   readonly idempotent: boolean;
   readonly timeoutMs: number;
+  /** True where the developer chose `timeoutMs`: a request too short for it is a mistake in the settings. */
+  readonly ownTimeout: boolean;
   readonly maxRetries: number;
   readonly sequential: boolean;
   readonly summary: ((input: unknown) => string) | undefined;
@@ -113,6 +115,7 @@ export function tool<Schema extends StandardSchema, Output>(
     approval: options.approval as Tool["approval"], // the input was validated by this tool's own schema
     idempotent,
     timeoutMs,
+    ownTimeout: options.timeoutMs !== undefined,
     maxRetries,
     sequential: options.sequential ?? false,
     summary: options.summary as Tool["summary"], // as above

@@ -60,7 +60,8 @@ export function createPost(wire: WireOptions): Post {
   const unanswered = new Map<string, { readonly content: string; readonly key: string }>();
   return async (path, body, method = "POST") => {
     const content = toJson([method, body]);
-    if (content === undefined) return { ...refuse("bad-request", "This cannot be sent: it is not plain JSON."), body: {} };
+    if (content === undefined)
+      return { ...refuse("bad-request", "This cannot be sent: it is not plain JSON."), body: {} };
     const before = unanswered.get(path);
     const key = before?.content === content ? before.key : newKey();
     unanswered.delete(path);

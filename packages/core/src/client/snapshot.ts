@@ -34,10 +34,14 @@ export interface ThreadBody {
   readonly now?: number | undefined;
 }
 
-/** Reads that body, or a projected thread alone; undefined when it is neither. */
+/** What a server render hands over: what `toolrun.read` returned, a snapshot body, or a projected thread. */
+export type InitialThread = Thread | ThreadBody | { readonly id: string; readonly snapshot: ThreadBody };
+
+/** Reads any of these; undefined when it is none. */
 export function readThreadBody(value: unknown): ThreadBody | undefined {
   const record = asRecord(value);
   if (!record) return undefined;
+  if ("snapshot" in record) return readThreadBody(record.snapshot);
   if (isThread(record)) return { thread: record };
   const { thread, access, now } = record;
   if (!isThread(thread)) return undefined;

@@ -10,7 +10,7 @@ import { nextConnection } from "./connection-state.ts";
 import { createFollower } from "./follow.ts";
 import type { ActionResult, Refusal, WireOptions } from "./post.ts";
 import { refuse, request } from "./post.ts";
-import type { Access, ThreadBody, ThreadSnapshot } from "./snapshot.ts";
+import type { Access, InitialThread, ThreadBody, ThreadSnapshot } from "./snapshot.ts";
 import { readThreadBody } from "./snapshot.ts";
 
 /** Servers' and browsers' clocks are compared over a network: less than this is noise. */
@@ -20,7 +20,7 @@ const CLOCK_NOISE_MS = 500;
 export interface StoreOptions extends WireOptions {
   readonly threadId?: string | undefined;
   /** The body of `GET /threads/:id`, or the projected thread alone: shown at once, also by a server render. */
-  readonly initial?: Thread | ThreadBody | undefined;
+  readonly initial?: InitialThread | undefined;
 }
 
 /** One thread as this tab knows it: folded outside any framework, read through immutable snapshots. */

@@ -26,14 +26,16 @@ export function systemClock(): Clock {
   const fire = (): void => {
     armedFor = Number.POSITIVE_INFINITY;
     const now = performance.now();
-    for (const entry of [...entries]) {
-      if (entry.due > now) continue;
-      entries.delete(entry);
-      entry.callback();
+    try {
+      for (const entry of [...entries]) {
+        // One that was due with the others may have been cancelled by them.
+        if (entry.due <= now && entries.delete(entry)) entry.callback();
+      }
+    } finally {
+      let next = Number.POSITIVE_INFINITY;
+      for (const entry of entries) next = Math.min(next, entry.due);
+      arm(next); // also when a callback threw: the others still wait
     }
-    let next = Number.POSITIVE_INFINITY;
-    for (const entry of entries) next = Math.min(next, entry.due);
-    arm(next);
   };
   const arm = (due: number): void => {
     if (due >= armedFor) return;

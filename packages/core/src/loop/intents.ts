@@ -129,10 +129,12 @@ function judgeOne(
   }
   const context = { user, threadId: thread.id, runId: run.runId };
   const verdict = judgeCall(agent, tool, call, context, thread.grants);
-  const record = (judgement: Judgement): readonly EventDraft[] | Promise<readonly EventDraft[]> =>
-    judgement.modified === undefined
+  const record = (judgement: Judgement): readonly EventDraft[] | Promise<readonly EventDraft[]> => {
+    if (judgement.failure !== undefined) options.onError(judgement.failure);
+    return judgement.modified === undefined
       ? judgedEvents(run, call, judgement, options)
       : modify(run, call, judgement, options);
+  };
   return verdict instanceof Promise ? verdict.then(record) : record(verdict);
 }
 

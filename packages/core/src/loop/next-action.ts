@@ -212,7 +212,7 @@ function turnAction(
     const limit = reachedLimit(run, next, rules);
     if (limit && (run.limits.length > 0 || rules.onLimit === "stop"))
       return { type: "end", run, outcome: "limited", limit };
-    const last = limit ?? (next === rules.limits.turns && rules.onLimit === "answer" ? "turns" : undefined);
+    const last = limit ?? (next === turnLimit(run, rules) && rules.onLimit === "answer" ? "turns" : undefined);
     return callModel(run, next, 1, last, rules, me, open); // 19
   }
   const limit = lastLimit(run);
@@ -238,9 +238,13 @@ function callModel(
 /** The limit that forbids another turn with tools. */
 function reachedLimit(run: Run, next: number, rules: Rules): LimitName | undefined {
   if (run.limits.some((reached) => reached.follows === "answer")) return lastLimit(run);
-  if (next > rules.limits.turns) return "turns";
+  if (next > turnLimit(run, rules)) return "turns";
   if (run.callCount >= rules.limits.calls) return "calls";
   return undefined;
+}
+
+function turnLimit(run: Run, rules: Rules): number {
+  return run.turnLimit ?? rules.limits.turns;
 }
 
 function lastLimit(run: Run): LimitName | undefined {

@@ -101,7 +101,7 @@ async function propose(
   const events: ThreadEvent[] = [];
   let next = thread;
   const add = (draft: EventDraft): void => {
-    const event = sealEvent({ ...draft, epoch: draft.epoch ?? epoch }, next.seq + 1, Math.max(clock.now(), next.at));
+    const event = sealEvent(draft, next.seq + 1, Math.max(clock.now(), next.at), epoch);
     events.push(event);
     next = reduceThread(next, event);
   };

@@ -54,6 +54,8 @@ export interface RunStarted {
   readonly user?: Json | undefined;
   readonly driverId?: string | undefined;
   readonly continues?: string | undefined;
+  /** How many turns this run may take, where the person who continued it said so. */
+  readonly turnLimit?: number | undefined;
   /** Who continued an ended run, with the key of that write. Server only. */
   readonly by?: Actor | undefined;
   readonly key?: string | undefined;

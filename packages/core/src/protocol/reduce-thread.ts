@@ -123,20 +123,26 @@ function startRun(thread: Thread, event: ThreadEvent & RunStarted): Thread | und
   if (event.runId === undefined) return undefined;
   if (event.depth === 0 ? thread.active.length > 0 : thread.active.length === 0) return undefined;
   if ([...thread.active, ...thread.runs].some((known) => known.runId === event.runId)) return undefined;
-  const run: Run = {
+  const run: Required<Run> = {
     runId: event.runId,
     status: "running",
     depth: event.depth,
     trigger: event.trigger,
     parentCallId: event.parentCallId,
     continues: event.continues,
+    turnLimit: event.turnLimit,
     startedSeq: event.seq,
     startedAt: event.at,
+    endedAt: undefined,
     turns: [],
     turn: null,
     callCount: 0,
     limits: [],
     stop: null,
+    dueAt: undefined,
+    outcome: undefined,
+    limit: undefined,
+    code: undefined,
     text: "",
     usage: {},
     agentVersion: event.agentVersion,
@@ -175,18 +181,24 @@ function endRun(thread: Thread, event: ThreadEvent & { type: "run-ended" }): Thr
 function startTurn(thread: Thread, event: ThreadEvent & { type: "turn-started" }): Thread | undefined {
   const next = updateRun(thread, event.runId, (run) => {
     const current = run.turn;
-    const turn: Turn = {
+    const turn: Required<Turn> = {
       turn: event.turn,
       attempt: event.attempt,
       cuts: current?.status === "open" && current.turn === event.turn ? current.cuts + 1 : 0,
       status: "open",
       startedSeq: event.seq,
       startedAt: event.at,
+      endedAt: undefined,
       model: event.model,
       toolsOff: event.toolsOff,
       note: event.note,
       parts: [],
       calls: [],
+      finishReason: undefined,
+      usage: undefined,
+      error: undefined,
+      retryAt: undefined,
+      opaque: undefined,
     };
     if (current && current.turn === event.turn && current.status !== "ended") {
       // A new attempt at the same turn drops whatever the abandoned one had written.
@@ -283,9 +295,10 @@ export function addUsage(left: Usage, right: Usage): Usage {
   return sum;
 }
 
-/** Gives a draft its place, time and version. */
-export function sealEvent(draft: EventDraft, seq: number, at: number): ThreadEvent {
-  return { ...draft, seq, at, v: PROTOCOL_VERSION };
+/** Gives a draft its place, time and version. `epoch` is for drafts that name none. */
+export function sealEvent(draft: EventDraft, seq: number, at: number, epoch?: number): ThreadEvent {
+  // Object.assign, because a spread of many shapes that adds fields is several times slower.
+  return Object.assign({}, draft, { epoch: draft.epoch ?? epoch, seq, at, v: PROTOCOL_VERSION });
 }
 
 /** The user behind an actor-like value. */

@@ -74,7 +74,7 @@ const id = text(1, 200);
 const key = id;
 const reason = z.optional(text(0, 2000));
 
-const messageText = text(1, MAX_TEXT_BYTES).check(
+const messageText = text(0, MAX_TEXT_BYTES).check(
   z.refine((value) => value.length * 3 <= MAX_TEXT_BYTES || encoder.encode(value).length <= MAX_TEXT_BYTES, {
     error: `must have at most ${MAX_TEXT_BYTES} bytes`,
   }),
@@ -101,12 +101,19 @@ const file = z.strictObject({
 
 export const messageBody: z.ZodMiniType<MessageBody> = pin<MessageBody>()(
   z.strictObject({
-    message: z.strictObject({
-      text: messageText,
-      files: z.optional(
-        z.readonly(z.array(file).check(z.maxLength(MAX_FILES, `must have at most ${MAX_FILES} files`))),
+    message: z
+      .strictObject({
+        text: messageText,
+        files: z.optional(
+          z.readonly(z.array(file).check(z.maxLength(MAX_FILES, `must have at most ${MAX_FILES} files`))),
+        ),
+      })
+      .check(
+        z.refine(({ text, files }) => text !== "" || Boolean(files?.length), {
+          error: "must have text or files",
+          path: ["text"],
+        }),
       ),
-    }),
     pending: z.optional(z.literal("deny")),
     key,
   }),

@@ -48,6 +48,10 @@ export const eventSchemas: { readonly [Type in EventType]: z.ZodMiniType<EventOf
       user: z.optional(json),
       driverId: optionalText,
       continues: optionalText,
+      turnLimit: z.optional(count),
+      by: z.optional(actor),
+      key: optionalText,
+      bodyHash: optionalText,
     }),
   ),
   "run-resumed": pin<EventOf<"run-resumed">>()(

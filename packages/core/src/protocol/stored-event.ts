@@ -3,7 +3,8 @@ import type { ThreadEvent } from "./event.ts";
 
 /** An event as the opaque text a store keeps: without its seq, which the store gives, and without undefined fields. */
 export function serialiseEvent(event: ThreadEvent | Omit<ThreadEvent, "seq">): string {
-  return JSON.stringify({ ...event, seq: undefined });
+  const { seq: _, ...kept } = event as ThreadEvent; // where there is no seq, there is none to leave out
+  return JSON.stringify(kept);
 }
 
 /**

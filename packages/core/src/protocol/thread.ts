@@ -153,6 +153,8 @@ export interface Run {
   readonly trigger: "message" | "call" | "continue";
   readonly parentCallId?: string | undefined;
   readonly continues?: string | undefined;
+  /** In place of the agent's `limits.turns`. */
+  readonly turnLimit?: number | undefined;
   readonly startedSeq: number;
   readonly startedAt: number;
   readonly endedAt?: number | undefined;

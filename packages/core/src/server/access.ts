@@ -17,7 +17,7 @@ export interface Access {
  * @throws `not-found` for unknown, removed and foreign threads alike · `forbidden` when this user may read but not do this.
  */
 export async function openFor(engine: Engine, user: User, action: AccessAction, threadId: string): Promise<OpenThread> {
-  const open = await within(engine, readThread(engine, threadId), "The store did not answer in time; try again.");
+  const open = await within(engine, readThread(engine, threadId));
   if (!open || open.thread.createdAt === 0) throw unknown();
   if (await may(engine, user, action, open)) return open;
   const mayRead = action !== "read" && (await may(engine, user, "read", open));
@@ -57,18 +57,28 @@ export async function accessOf(engine: Engine, user: User, open: OpenThread): Pr
 
 const ANSWER_WITHIN_MS = 10_000;
 
-/** A service that does not answer is not waited for: the caller gets `unavailable`, which may be tried again. */
-export async function within<Value>(engine: Engine, work: Promise<Value>, message: string): Promise<Value> {
+/** What a store that does not answer is called. */
+export const STORE_LATE: string = "The store did not answer in time; try again.";
+
+/** What does not answer is not waited for: the caller gets `unavailable`, which may be tried again. */
+export async function inTime<Value>(engine: Engine, work: Promise<Value>, message: string = STORE_LATE): Promise<Value> {
   let cancel: () => void = () => undefined;
   const late = new Promise<never>((_, reject) => {
     cancel = engine.clock.after(ANSWER_WITHIN_MS, () => reject(new ToolRunError("unavailable", message)));
   });
   try {
     return await Promise.race([work, late]);
+  } finally {
+    cancel();
+  }
+}
+
+/** A call of a service: also its own error is `unavailable` to the caller, and kept in the server's log. */
+export async function within<Value>(engine: Engine, work: Promise<Value>, message: string = STORE_LATE): Promise<Value> {
+  try {
+    return await inTime(engine, work, message);
   } catch (error) {
     if (error instanceof ToolRunError) throw error;
     throw new ToolRunError("unavailable", message, { reference: engine.report(error), cause: error });
-  } finally {
-    cancel();
   }
 }

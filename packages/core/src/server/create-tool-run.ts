@@ -1,5 +1,5 @@
 import type { Agent } from "../agent/define-agent.ts";
-import type { Tool } from "../agent/tool.ts";
+import type { ToolRules } from "../agent/rules.ts";
 import { ToolRunError } from "../errors.ts";
 import { newId, systemClock } from "../loop/clock.ts";
 import type { ThreadEvent } from "../protocol/event.ts";
@@ -84,13 +84,12 @@ export function createEngine(
   const { maxRequestMs = Number.POSITIVE_INFINITY, leaseMs = 30_000, onEvent } = options;
   if (!(leaseMs >= 30)) throw new ToolRunError("invalid-config", `leaseMs must be at least 30; it is ${leaseMs}.`);
   const waitUntil = options.waitUntil ?? runtime.waitUntil;
-  const { agent } = options;
-  if (typeof agent !== "function") checkBudget(agent, maxRequestMs);
+  const agentFor = agentsOf(options, maxRequestMs);
   return {
     store: options.store ?? memoryStore({ shared: true }),
     clock: ports.clock ?? systemClock(),
     newId: ports.newId ?? newId,
-    agentFor: typeof agent === "function" ? (user) => agent({ user }) : () => agent,
+    agentFor,
     authorize: options.authorize ?? (({ user, owner }) => user.id === owner),
     leaseMs,
     maxRequestMs,
@@ -105,6 +104,13 @@ export function createEngine(
     drivers: new Map(),
     maxActiveRuns: options.maxActiveRuns ?? 5,
   };
+}
+
+function agentsOf({ agent }: ToolRunOptions, maxRequestMs: number): Engine["agentFor"] {
+  if (typeof agent === "function") return async (user) => fit(await agent({ user }), maxRequestMs);
+  checkBudget(agent, maxRequestMs);
+  const fitted = fit(agent, maxRequestMs);
+  return () => fitted;
 }
 
 function report(options: ToolRunOptions, error: unknown): string {
@@ -136,15 +142,35 @@ function missingSetting(options: ToolRunOptions, production: boolean): ToolRunEr
   return undefined;
 }
 
-/** What cannot fit into one request would restart for ever. */
-function checkBudget(agent: { readonly rules: Agent["rules"] }, maxRequestMs: number): void {
-  const longest = Object.entries(agent.rules.tools).find(
-    ([, tool]: [string, Pick<Tool, "timeoutMs">]) => tool.timeoutMs > maxRequestMs * 0.9,
-  );
-  if (longest) {
+/** What one effect may take of a request: its driver has spent some of the time before the effect can start. */
+function longestEffect(maxRequestMs: number): number {
+  return maxRequestMs * 0.75;
+}
+
+/** What cannot fit into one request would be handed over for ever. */
+function checkBudget({ tools }: AnyAgent, maxRequestMs: number): void {
+  const longestMs = longestEffect(maxRequestMs);
+  for (const { name, tool } of tools.values()) {
+    if (!tool.ownTimeout || tool.timeoutMs <= longestMs) continue;
     throw new ToolRunError(
       "invalid-config",
-      `maxRequestMs is ${maxRequestMs}, but the tool ${longest[0]} may take ${longest[1].timeoutMs} ms: give it a shorter timeoutMs.`,
+      `maxRequestMs is ${maxRequestMs}, but the tool ${name} may take ${tool.timeoutMs} ms: give it a timeoutMs of at most ${Math.floor(longestMs)}.`,
     );
   }
+}
+
+/** An agent whose times fit into a request. */
+function fit(agent: AnyAgent, maxRequestMs: number): AnyAgent {
+  const longestMs = longestEffect(maxRequestMs);
+  if (longestMs === Number.POSITIVE_INFINITY) return agent;
+  const cut = (ms: number): number => Math.min(ms, longestMs);
+  const tools = Object.entries(agent.rules.tools).map(([name, rules]): [string, ToolRules] => [
+    name,
+    { ...rules, timeoutMs: cut(rules.timeoutMs) },
+  ]);
+  return {
+    ...agent,
+    modelSilenceMs: cut(agent.modelSilenceMs),
+    rules: { ...agent.rules, modelTimeoutMs: cut(agent.rules.modelTimeoutMs), tools: Object.fromEntries(tools) },
+  };
 }

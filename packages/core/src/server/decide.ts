@@ -16,7 +16,7 @@ import type { Engine } from "./engine.ts";
 import { sealAll } from "./thread-log.ts";
 import { writeThread } from "./write.ts";
 import type { Writer } from "./writer.ts";
-import { replayed } from "./writer.ts";
+import { landedAt, replayed } from "./writer.ts";
 
 /** What became of one decision of a post. */
 export type DecisionResult =
@@ -61,7 +61,7 @@ export function decide(
         results.push({ callId, ok: false, error });
       }
     }
-    return { drafts, answer: (seq) => ({ seq, results }) };
+    return { drafts, answer: (seq, after) => ({ seq: landedAt(after, writer) ?? seq, results }) };
   });
 }
 
@@ -137,7 +137,8 @@ async function approveEvents(
   if (decision.scope && !(call.ask?.scopes ?? ["once"]).includes(decision.scope)) {
     throw new ToolRunError("bad-request", `An approval of this step cannot cover "${decision.scope}".`);
   }
-  const edited = decision.input === undefined ? undefined : await editedInput(agent, thread, run, call, decision.input);
+  const edited =
+    decision.input === undefined ? undefined : await editedInput(engine, agent, thread, run, call, decision.input);
   const { toolHash = "", salt = "" } = call;
   const newDigest =
     edited === undefined ? undefined : digestCall({ tool: call.tool, toolHash, input: edited.input, salt });
@@ -146,6 +147,7 @@ async function approveEvents(
 
 /** An edit is a full replacement: parsed, within what may be edited, and judged again (it cannot escape a deny). */
 async function editedInput(
+  engine: Engine,
   agent: Agent,
   thread: Thread,
   run: Run,
@@ -161,9 +163,18 @@ async function editedInput(
   const context = { user: run.user as User, threadId: thread.id, runId: run.runId }; // written by us when the run began
   const verdict = await judgeCall(agent, checked.tool, { callId: call.callId, input: checked.input }, context, []);
   if (verdict.verdict === "deny") {
-    throw new ToolRunError("forbidden", verdict.reason ?? "This input is not allowed.");
+    const reference = verdict.failure === undefined ? undefined : engine.report(verdict.failure);
+    throw new ToolRunError("forbidden", verdict.reason ?? "This input is not allowed.", { reference });
+  }
+  if (verdict.modified !== undefined && !(await isSame(agent, call, checked.canonical, verdict.modified))) {
+    throw new ToolRunError("forbidden", "The app's policy would change this input, so it is not allowed as it is.");
   }
   return { input: checked.input };
+}
+
+async function isSame(agent: Agent, call: Call, canonical: string, modified: Json): Promise<boolean> {
+  const checked = await checkInput(agent, call.tool, modified);
+  return checked.ok && checked.canonical === canonical;
 }
 
 function checkEditable(call: Call, input: Json): void {

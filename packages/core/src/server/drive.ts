@@ -12,7 +12,7 @@ import { viewThread } from "../protocol/view-thread.ts";
 import type { AppendResult } from "../store/thread-store.ts";
 import type { Engine } from "./engine.ts";
 import { notify } from "./engine.ts";
-import { createLease } from "./lease.ts";
+import { createLease, LeaseOver } from "./lease.ts";
 import { hasBatch, openRead, rowOf, sealAll, snapshotOf, toStored } from "./thread-log.ts";
 
 /** A claim that is in the log: whoever holds it drives. */
@@ -38,7 +38,9 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
   const queue = createEventQueue();
   const user = rootOf(claimed.thread)?.user as User; // written by us when the run began
   const agent: Agent = await engine.agentFor(user);
-  const lease = createLease(engine, id, driverId, claimed, () => queue.poke());
+  let known = claimed.thread;
+  const seen = (): number => known.seq;
+  const lease = createLease(engine, id, driverId, { claimedAt: claimed.claimedAt, seen }, () => queue.poke());
   const budgetEndsAt = claimed.claimedAt + engine.maxRequestMs * 0.9;
   const onError = (error: unknown): void => {
     report(error);
@@ -55,7 +57,6 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
     onError,
   };
   let sinceSnapshot = claimed.sinceSnapshot;
-  let known = claimed.thread;
 
   const commit = async (proposal: Proposal): Promise<Commit> => {
     const events = [...proposal.facts, ...proposal.intents];
@@ -101,7 +102,8 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
     let step = await loop.next();
     while (!step.done) step = await loop.next(await commit(step.value));
   } catch (error) {
-    if (!(error instanceof Gone)) {
+    // An unreachable store is no reason to end the run: a later follower or sweep takes it over as it is.
+    if (!(error instanceof Gone || error instanceof LeaseOver)) {
       report(error);
       await endBroken();
     }

@@ -47,7 +47,7 @@ export function errorBody({ code, message, issues, reference, step }: ToolRunErr
 
 /** Anything that was thrown as an error we may show; the rest is kept in the server's log. */
 export function toToolRunError(engine: Pick<Engine, "report">, error: unknown): ToolRunError {
-  if (error instanceof ToolRunError && error.code !== "invalid-config") return error;
+  if (error instanceof ToolRunError && error.code !== "invalid-config" && error.code !== "internal") return error;
   const reference = engine.report(error);
   return new ToolRunError("internal", "Something went wrong on the server.", { reference });
 }

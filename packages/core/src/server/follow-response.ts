@@ -1,5 +1,5 @@
 import type { User } from "../protocol/typed.ts";
-import { accessOf, may } from "./access.ts";
+import { accessOf, may, within } from "./access.ts";
 import type { Engine } from "./engine.ts";
 import type { Followed } from "./follow-thread.ts";
 import { followThread, isAtRest } from "./follow-thread.ts";
@@ -26,23 +26,37 @@ export async function followResponse(
   request: Request,
   user: User,
   open: OpenThread,
-  after: number,
+  { after, foreign }: { readonly after: number; readonly foreign: boolean },
 ): Promise<Response> {
   const encoder = new TextEncoder();
+  // A page of another site can make a browser ask, but not work.
+  const mayDrive = !foreign && (await may(engine, user, "send", open));
+  const stored = await within(engine, storedAfter(engine, open, after));
   const stop = linkSignals(request.signal);
-  const mayDrive = await may(engine, user, "send", open);
-  const stored = await storedAfter(engine, open, after);
   const changes = followThread(engine, open, after, stored, stop.signal);
   let cancelBeat: () => void = () => undefined;
+  let end: () => void = () => undefined;
+  let ended = false;
   let running = !isAtRest(open.thread);
 
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
+        end = () => {
+          if (ended) return;
+          ended = true;
+          cancelBeat();
+          stop.close();
+          void changes.return();
+          close(controller);
+        };
+        // Not every server cancels the body of a connection that is gone: the request's signal is enough.
+        stop.signal.addEventListener("abort", end, { once: true });
         controller.enqueue(encoder.encode(": toolrun\n\n"));
         const beat = (): void => {
           cancelBeat = engine.clock.after(HEARTBEAT_MS, () => {
-            controller.enqueue(encoder.encode(": beat\n\n"));
+            // A slow reader has something to read already.
+            if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(": beat\n\n"));
             if (running && mayDrive) engine.background(takeOver(engine, open.thread.id));
             beat();
           });
@@ -52,25 +66,30 @@ export async function followResponse(
         if (running && mayDrive) engine.background(takeOver(engine, open.thread.id));
       },
       async pull(controller) {
-        const { done, value } = await changes.next();
-        if (done) {
-          cancelBeat();
-          stop.close();
-          controller.close();
-          return;
+        try {
+          const { done, value } = await changes.next();
+          if (done) return end();
+          if (value.type === "frame") running = !isAtRest(value.thread);
+          const text = await toText(engine, user, value);
+          if (!ended) controller.enqueue(encoder.encode(text));
+        } catch (error) {
+          engine.report(error); // the reader resumes from its last id
+          end();
         }
-        if (value.type === "frame") running = !isAtRest(value.thread);
-        controller.enqueue(encoder.encode(await toText(engine, user, value)));
       },
-      async cancel() {
-        cancelBeat();
-        stop.abort();
-        await changes.return();
-      },
+      cancel: () => end(),
     },
     { highWaterMark: 1 },
   );
   return new Response(body, { headers: HEADERS });
+}
+
+function close(controller: ReadableStreamDefaultController): void {
+  try {
+    controller.close();
+  } catch {
+    // its reader cancelled it
+  }
 }
 
 /** The events behind a cursor, or undefined when they are trimmed or the cursor is beyond the head. */

@@ -18,19 +18,24 @@ export function guardWrite(request: Request, allowedOrigins: readonly string[]):
 }
 
 function guardOrigin(request: Request, allowedOrigins: readonly string[]): void {
-  const origin = request.headers.get("origin");
-  if (origin !== null && allowedOrigins.includes(origin)) return;
-  const site = request.headers.get("sec-fetch-site");
-  if (site === "same-origin") return;
-  // Next's edge runtime gives a request.url with its own host: the Host header is what the browser asked for.
-  const host = request.headers.get("host") ?? new URL(request.url).host;
-  const foreign = origin === null ? site !== null && site !== "none" : !isHost(origin, host);
-  if (foreign) {
+  if (isForeign(request, allowedOrigins)) {
     throw new ToolRunError(
       "forbidden",
       "This request comes from another site. Name its origin in allowedOrigins to let it in.",
     );
   }
+}
+
+/** True for a request that a page of another site made the browser send. */
+export function isForeign(request: Request, allowedOrigins: readonly string[]): boolean {
+  const origin = request.headers.get("origin");
+  if (origin !== null && allowedOrigins.includes(origin)) return false;
+  const site = request.headers.get("sec-fetch-site");
+  if (site === "same-origin") return false;
+  if (site !== null && site !== "none") return true; // the browser knows better than two equal host names
+  // Next's edge runtime gives a request.url with its own host: the Host header is what the browser asked for.
+  const host = request.headers.get("host") ?? new URL(request.url).host;
+  return origin !== null && !isHost(origin, host);
 }
 
 function isHost(origin: string, host: string): boolean {

@@ -9,15 +9,15 @@ import {
   titleBody,
 } from "../protocol/request-schema.ts";
 import type { User } from "../protocol/typed.ts";
-import { accessOf, openFor, within } from "./access.ts";
+import { accessOf, inTime, openFor, within } from "./access.ts";
 import { decide } from "./decide.ts";
 import type { AccessAction, Engine } from "./engine.ts";
 import { errorBody, errorResponse, json, statusOf, toToolRunError } from "./errors-on-the-wire.ts";
 import { followResponse } from "./follow-response.ts";
-import { guardWrite, readBody } from "./guard-request.ts";
+import { guardWrite, isForeign, readBody } from "./guard-request.ts";
 import { snapshotBody } from "./snapshot-body.ts";
 import { continueRun, renameThread, revokeGrant, stopRun } from "./threads.ts";
-import { checkActiveRuns, post } from "./verbs.ts";
+import { checkActiveRuns, post, removeThread } from "./verbs.ts";
 import type { Writer } from "./writer.ts";
 import { writerOf } from "./writer.ts";
 
@@ -32,17 +32,15 @@ export async function handleRequest(engine: Engine, options: HttpOptions, reques
   try {
     const route = routeOf(request);
     if (request.method !== "GET") guardWrite(request, options.allowedOrigins);
-    const user = await within(
-      engine,
-      options.identify(request),
-      "The sign-in service did not answer in time; try again.",
-    );
+    const user = await within(engine, options.identify(request), SIGN_IN_LATE);
     if (!user) throw new ToolRunError("unauthenticated", "Sign in first.");
-    return await answer(engine, user, request, route);
+    return await answer(engine, user, request, route, isForeign(request, options.allowedOrigins));
   } catch (error) {
     return errorResponse(toToolRunError(engine, error));
   }
 }
+
+const SIGN_IN_LATE = "The sign-in service did not answer in time; try again.";
 
 interface Route {
   readonly threadId: string | undefined;
@@ -62,7 +60,13 @@ function routeOf(request: Request): Route {
   return { threadId, action };
 }
 
-function answer(engine: Engine, user: User, request: Request, { threadId, action }: Route): Promise<Response> {
+function answer(
+  engine: Engine,
+  user: User,
+  request: Request,
+  { threadId, action }: Route,
+  foreign: boolean,
+): Promise<Response> {
   const name = `${request.method}${action === undefined ? "" : ` ${action}`}`;
   if (threadId === undefined) {
     if (name === "GET") return listThreads(engine, user, request);
@@ -71,11 +75,11 @@ function answer(engine: Engine, user: User, request: Request, { threadId, action
   }
   switch (name) {
     case "GET":
-      return getThread(engine, user, threadId);
+      return inTime(engine, getThread(engine, user, threadId));
     case "DELETE":
-      return removeThread(engine, user, threadId);
+      return inTime(engine, deleteThread(engine, user, threadId));
     case "GET events":
-      return getEvents(engine, user, request, threadId);
+      return inTime(engine, getEvents(engine, user, request, threadId, foreign));
     case "POST messages":
       return postMessage(engine, user, request, threadId);
     case "POST decisions":
@@ -103,11 +107,7 @@ function answer(engine: Engine, user: User, request: Request, { threadId, action
 
 async function listThreads(engine: Engine, user: User, request: Request): Promise<Response> {
   const cursor = new URL(request.url).searchParams.get("cursor") ?? undefined;
-  const { rows, cursor: next } = await within(
-    engine,
-    engine.store.list(user.id, cursor),
-    "The store did not answer in time; try again.",
-  );
+  const { rows, cursor: next } = await within(engine, engine.store.list(user.id, cursor));
   return json({ rows: rows.map(({ owner: _owner, ...row }) => row), cursor: next });
 }
 
@@ -116,20 +116,24 @@ async function getThread(engine: Engine, user: User, threadId: string): Promise<
   return json(snapshotBody(open.thread, await accessOf(engine, user, open), engine.clock.now()));
 }
 
-async function removeThread(engine: Engine, user: User, threadId: string): Promise<Response> {
-  await openFor(engine, user, "remove", threadId);
-  await engine.store.remove(threadId);
-  engine.drivers.get(threadId)?.();
+async function deleteThread(engine: Engine, user: User, threadId: string): Promise<Response> {
+  await removeThread(engine, user, threadId);
   return new Response(null, { status: 204 });
 }
 
-async function getEvents(engine: Engine, user: User, request: Request, threadId: string): Promise<Response> {
+async function getEvents(
+  engine: Engine,
+  user: User,
+  request: Request,
+  threadId: string,
+  foreign: boolean,
+): Promise<Response> {
   const cursor = request.headers.get("last-event-id") ?? new URL(request.url).searchParams.get("after") ?? "0";
   if (!/^\d{1,15}$/.test(cursor)) {
     throw new ToolRunError("bad-request", "Last-Event-ID and ?after= must be the number of the last event read.");
   }
   const open = await openFor(engine, user, "read", threadId);
-  return followResponse(engine, request, user, open, Number(cursor));
+  return followResponse(engine, request, user, open, { after: Number(cursor), foreign });
 }
 
 async function postMessage(
@@ -139,14 +143,17 @@ async function postMessage(
   threadId: string | undefined,
 ): Promise<Response> {
   const { key, message, pending } = parseRequest(messageBody, await readBody(request));
-  const receipt = await post(engine, user, key, threadId, { message, pending });
+  const receipt = await inTime(engine, post(engine, user, key, threadId, { message, pending }));
   return json(receipt, threadId === undefined ? 201 : 202);
 }
 
 async function postDecisions(engine: Engine, user: User, request: Request, threadId: string): Promise<Response> {
   const { key, decisions } = parseRequest(decisionsBody, await readBody(request));
-  await openFor(engine, user, "decide", threadId);
-  const { seq, results } = await decide(engine, threadId, writerOf(user, key, decisions), decisions, "browser");
+  const decided = async (): ReturnType<typeof decide> => {
+    await openFor(engine, user, "decide", threadId);
+    return decide(engine, threadId, writerOf(user, key, decisions), decisions, "browser");
+  };
+  const { seq, results } = await inTime(engine, decided());
   const wire = results.map((result) => (result.ok ? result : { ...result, error: errorBody(result.error) }));
   const refused = results.flatMap((result) => (result.ok ? [] : [result.error]));
   const [first] = refused;
@@ -166,7 +173,10 @@ async function write<Body extends { readonly key: string }>(
   perform: (writer: Writer, body: Body) => Promise<unknown>,
 ): Promise<Response> {
   const parsed = parseRequest(schema, await readBody(request));
-  await openFor(engine, user, action, threadId);
   const { key, ...body } = parsed;
-  return json(await perform(writerOf(user, key, body), parsed), status);
+  const performed = async (): Promise<unknown> => {
+    await openFor(engine, user, action, threadId);
+    return perform(writerOf(user, key, body), parsed);
+  };
+  return json(await inTime(engine, performed()), status);
 }

@@ -6,29 +6,38 @@ export interface Lease {
   readonly until: number;
   /** The same, renewed first when it has run out. */
   freshUntil(): Promise<number>;
-  /** Repeats a store call whose reply was lost, until it is definite or the lease is over. */
+  /**
+   * Repeats a store call whose reply was lost, until it is definite.
+   * @throws LeaseOver when the lease ends before: whether the call was applied stays unknown.
+   */
   untilDefinite<Result>(call: () => Promise<Result>): Promise<Result>;
   close(): void;
 }
+
+/** The store could not be reached for as long as the lease lasted: whoever takes the run over goes on. */
+export class LeaseOver extends Error {}
 
 const FIRST_RETRY_MS = 50;
 
 /**
  * Keeps a lease: deadline = monotonic time before the last successful claim or renewal, plus its time,
- * minus a third as margin; renewed every third. A renewal that sees new control events calls `onControl`.
+ * minus a third as margin; renewed every third. A renewal that sees events the driver has not folded calls `onNews`.
  */
 export function createLease(
   engine: Engine,
   id: string,
   driverId: string,
-  claimed: { readonly claimedAt: number },
-  onControl: () => void,
+  driver: {
+    readonly claimedAt: number;
+    /** Seq of the last event the driver folded. */
+    seen(): number;
+  },
+  onNews: () => void,
 ): Lease {
   const { clock, store, leaseMs, report } = engine;
   const margin = leaseMs / 3;
-  let until = claimed.claimedAt + leaseMs - margin;
+  let until = driver.claimedAt + leaseMs - margin;
   let closed = false;
-  let control: number | undefined;
   let cancel = (): void => undefined;
 
   const renew = async (): Promise<void> => {
@@ -38,12 +47,11 @@ export function createLease(
       if (closed) return;
       if (result.status === "lost") {
         until = 0;
-        onControl();
+        onNews();
         return;
       }
       until = sentAt + leaseMs - margin;
-      if (control !== undefined && result.control > control) onControl();
-      control = result.control;
+      if (result.head > driver.seen()) onNews();
     } catch (error) {
       report(error); // the next renewal tries again; past the deadline nothing starts
     }
@@ -71,7 +79,7 @@ export function createLease(
           return await call();
         } catch (error) {
           report(error);
-          if (closed || clock.monotonic() + wait >= until) throw error;
+          if (closed || clock.monotonic() + wait >= until) throw new LeaseOver("The lease ended first.", { cause: error });
           await new Promise<void>((resolve) => clock.after(wait, resolve));
         }
       }

@@ -13,7 +13,7 @@ import { sealAll } from "./thread-log.ts";
 import type { Written } from "./write.ts";
 import { writeThread } from "./write.ts";
 import type { Writer } from "./writer.ts";
-import { replayed } from "./writer.ts";
+import { landedAt, replayed } from "./writer.ts";
 
 /** Where a write landed. */
 export interface Receipt {
@@ -34,8 +34,7 @@ export function sendMessage(
 ): Promise<Receipt> {
   return writeThread(engine, threadId, async (thread, now) => {
     const record = replayed(thread, writer);
-    const receipt = (runId: string) => (seq: number) => ({ threadId, runId, seq });
-    if (record) return { drafts: [], answer: () => receipt(record.runId ?? "")(record.seq) };
+    if (record) return { drafts: [], answer: () => ({ threadId, runId: record.runId ?? "", seq: record.seq }) };
     const root = rootOf(thread);
     const drafts: EventDraft[] = [];
     if (thread.createdAt === 0) drafts.push(await created(engine, writer.user, body.message.text));
@@ -45,7 +44,7 @@ export function sendMessage(
     const runId = root?.runId ?? started?.runId ?? "";
     drafts.push(added(engine, writer, body, runId));
     if (started) drafts.push(started);
-    return { drafts, answer: receipt(runId) };
+    return { drafts, answer: (seq, after) => ({ threadId, runId, seq: landedAt(after, writer) ?? seq }) };
   });
 }
 
@@ -65,7 +64,11 @@ function added(engine: Engine, writer: Writer, { message }: Pick<MessageBody, "m
 async function runStarted(
   engine: Engine,
   user: User,
-  about: { readonly trigger: "message" | "continue"; readonly continues?: string },
+  about: {
+    readonly trigger: "message" | "continue";
+    readonly continues?: string;
+    readonly turnLimit?: number | undefined;
+  },
 ): Promise<EventDraft & { type: "run-started"; runId: string }> {
   const agent = await engine.agentFor(user);
   const kept = JSON.stringify(user);
@@ -111,9 +114,9 @@ export function stopRun(
     if (root.stop) return done(thread.seq);
     const { key, bodyHash, user } = writer;
     const stop: EventDraft = { type: "stop-requested", runId, by: actorOf(user), reason, key, bodyHash };
-    if (thread.driverId !== null) return { drafts: [stop], answer: (seq) => ({ seq }) };
     const stopping = sealAll(thread, [stop], now).thread;
-    return { drafts: [stop, ...endRun(stopping, "stopped")], answer: (seq) => ({ seq }) };
+    const ends = thread.driverId === null ? endRun(stopping, "stopped") : [];
+    return { drafts: [stop, ...ends], answer: (seq, after) => ({ seq: landedAt(after, writer) ?? seq }) };
   });
 }
 
@@ -126,7 +129,7 @@ export function continueRun(
   engine: Engine,
   threadId: string,
   writer: Writer,
-  { runId }: { readonly runId: string },
+  { runId, turns }: { readonly runId: string; readonly turns?: number | undefined },
   canStart: () => Promise<void>,
 ): Promise<Receipt> {
   return writeThread(engine, threadId, async (thread) => {
@@ -137,10 +140,13 @@ export function continueRun(
       throw new ToolRunError("not-waiting", "Only the last run can be continued, and only when it did not complete.");
     }
     await canStart();
-    const started = await runStarted(engine, writer.user, { trigger: "continue", continues: runId });
+    const started = await runStarted(engine, writer.user, { trigger: "continue", continues: runId, turnLimit: turns });
     const { key, bodyHash, user } = writer;
     const draft = { ...started, by: actorOf(user), key, bodyHash };
-    return { drafts: [draft], answer: (seq) => ({ threadId, runId: started.runId, seq }) };
+    return {
+      drafts: [draft],
+      answer: (seq, after) => ({ threadId, runId: started.runId, seq: landedAt(after, writer) ?? seq }),
+    };
   });
 }
 

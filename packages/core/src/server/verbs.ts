@@ -5,7 +5,7 @@ import type { User, View } from "../protocol/typed.ts";
 import type { DecisionScope, Json } from "../protocol/values.ts";
 import { viewThread } from "../protocol/view-thread.ts";
 import type { ThreadPage } from "../store/thread-store.ts";
-import { accessOf, openFor } from "./access.ts";
+import { accessOf, openFor, within } from "./access.ts";
 import type { DecisionResult } from "./decide.ts";
 import { decide } from "./decide.ts";
 import type { AccessAction, Engine } from "./engine.ts";
@@ -64,7 +64,9 @@ export interface Verbs {
   retry(step: Steps, options: Who): Promise<Settling>;
   skip(step: Steps, options: Who): Promise<Settling>;
   stop(options: Who & { readonly threadId: string; readonly reason?: string | undefined }): Promise<Settling>;
-  continue(options: Who & { readonly threadId: string }): Promise<Settling & { readonly runId: string }>;
+  continue(
+    options: Who & { readonly threadId: string; readonly turns?: number | undefined },
+  ): Promise<Settling & { readonly runId: string }>;
   rename(options: Who & { readonly threadId: string; readonly title: string }): Promise<void>;
   revoke(options: Who & { readonly threadId: string; readonly grantId: string }): Promise<void>;
   remove(options: { readonly user: User; readonly threadId: string }): Promise<void>;
@@ -144,11 +146,11 @@ export function createVerbs(engine: Engine): Verbs {
       );
       return settling(threadId, seq);
     },
-    async continue({ threadId, ...who }) {
+    async continue({ threadId, turns, ...who }) {
       const open = await openFor(engine, who.user, "send", threadId);
       const runId = viewThread(open.thread).runId ?? "";
-      const receipt = await change("send", threadId, who, { continue: runId }, (writer) =>
-        continueRun(engine, threadId, writer, { runId }, () => checkActiveRuns(engine, who.user)),
+      const receipt = await change("send", threadId, who, { continue: runId, turns }, (writer) =>
+        continueRun(engine, threadId, writer, { runId, turns }, () => checkActiveRuns(engine, who.user)),
       );
       return { ...settling(threadId, receipt.seq), runId: receipt.runId };
     },
@@ -159,9 +161,7 @@ export function createVerbs(engine: Engine): Verbs {
       await change("decide", threadId, who, { grantId }, (writer) => revokeGrant(engine, threadId, writer, grantId));
     },
     async remove({ user, threadId }) {
-      await openFor(engine, user, "remove", threadId);
-      await engine.store.remove(threadId);
-      engine.drivers.get(threadId)?.();
+      await removeThread(engine, user, threadId);
     },
     sweep: () => sweep(engine),
   };
@@ -180,10 +180,17 @@ export async function post(
   return sendMessage(engine, threadId ?? newThreadId(user, key), writer, body, () => checkActiveRuns(engine, user));
 }
 
+/** Leaves a tombstone: whoever drives or follows the thread hears of it. */
+export async function removeThread(engine: Engine, user: User, threadId: string): Promise<void> {
+  await openFor(engine, user, "remove", threadId);
+  await within(engine, engine.store.remove(threadId));
+  engine.drivers.get(threadId)?.();
+}
+
 /** @throws `too-many` when the user has as many running runs as are allowed. */
 export async function checkActiveRuns(engine: Engine, user: User): Promise<void> {
   const limit = engine.maxActiveRuns;
-  const { rows } = await engine.store.list(user.id, undefined, { status: "running", limit });
+  const { rows } = await within(engine, engine.store.list(user.id, undefined, { status: "running", limit }));
   if (rows.length >= limit) {
     throw new ToolRunError("too-many", `${limit} runs are active already; wait for one to end or stop it.`);
   }

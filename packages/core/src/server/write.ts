@@ -8,6 +8,7 @@ import type { User } from "../protocol/typed.ts";
 import type { ResumeReason } from "../protocol/values.ts";
 import { viewThread } from "../protocol/view-thread.ts";
 import type { Append, AppendResult } from "../store/thread-store.ts";
+import { within } from "./access.ts";
 import type { Claimed } from "./drive.ts";
 import { drive } from "./drive.ts";
 import type { Engine } from "./engine.ts";
@@ -33,7 +34,11 @@ export async function writeThread<Answer>(
   id: string,
   decide: (thread: Thread, now: number) => Written<Answer> | Promise<Written<Answer>>,
 ): Promise<Answer> {
-  let open: OpenThread = (await readThread(engine, id)) ?? { thread: emptyThread(id), control: 0, sinceSnapshot: 0 };
+  let open: OpenThread = (await within(engine, readThread(engine, id))) ?? {
+    thread: emptyThread(id),
+    control: 0,
+    sinceSnapshot: 0,
+  };
   let mayClaim = engine.drivesPosts;
   for (let tries = 0; tries < TRIES; tries++) {
     const { drafts, answer } = await decide(open.thread, engine.clock.now());

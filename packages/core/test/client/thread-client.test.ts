@@ -13,6 +13,7 @@ afterEach(() => {
   for (const client of open) client.close();
   open.clear();
   vi.useRealTimers();
+  vi.unstubAllGlobals();
 });
 
 function start(server: FakeServer, options: ThreadClientOptions = {}): { client: ThreadClient; notices: () => number } {
@@ -119,19 +120,24 @@ describe("reading", () => {
   });
 
   test("an onThread that throws breaks nothing that is sent later", async () => {
+    const thrown: unknown[] = [];
+    vi.stubGlobal("queueMicrotask", (task: () => void) => {
+      try {
+        task();
+      } catch (error) {
+        thrown.push(error);
+      }
+    });
     const server = createFakeServer();
-    const thrown = new Promise((resolve) => process.once("uncaughtException", resolve));
+    const failure = new Error("of the app");
     const { client } = start(server, {
       onThread: () => {
-        throw new Error("of the app");
+        throw failure;
       },
     });
-    const listeners = process.listeners("uncaughtException").filter((listener) => listener.name !== "bound onceWrapper");
-    for (const listener of listeners) process.off("uncaughtException", listener);
     expect(await client.send("one")).toEqual({ ok: true });
-    expect(await thrown).toMatchObject({ message: "of the app" });
-    for (const listener of listeners) process.on("uncaughtException", listener);
     expect(await client.send("two")).toEqual({ ok: true });
+    expect(thrown).toEqual([failure]);
   });
 
   test("an empty message is refused without a request", async () => {

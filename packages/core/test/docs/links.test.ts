@@ -7,7 +7,9 @@ import { codeBlocks, docPaths, prose, read, root } from "./read-docs.ts";
 function deadEnds(path: string, markdown: string): string[] {
   const text = prose(markdown);
   const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target ?? "");
-  const spans = [...text.matchAll(/`((?:packages|apps|scripts|docs|bench)\/[\w./[\]-]+)`/g)].map(([, span]) => span ?? "");
+  const spans = [...text.matchAll(/`((?:packages|apps|scripts|docs|bench)\/[\w./[\]-]+)`/g)].map(
+    ([, span]) => span ?? "",
+  );
   const dead = links.filter((target) => !/^https?:/.test(target) && !isThere(path, markdown, target));
   return [...dead, ...spans.filter((span) => !existsSync(join(root, span)))];
 }

@@ -61,7 +61,9 @@ export function tableRows(markdown: string): string[][] {
   const lines = markdown.split("\n");
   const isRow = (line: string | undefined): boolean => line?.startsWith("|") ?? false;
   return lines
-    .filter((line, index) => isRow(line) && !/^\|[ :|-]+\|$/.test(line) && !/^\|[ :|-]+\|$/.test(lines[index + 1] ?? ""))
+    .filter(
+      (line, index) => isRow(line) && !/^\|[ :|-]+\|$/.test(line) && !/^\|[ :|-]+\|$/.test(lines[index + 1] ?? ""),
+    )
     .map((line) =>
       line
         .slice(1, -1)

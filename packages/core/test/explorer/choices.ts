@@ -19,6 +19,8 @@ export interface Bounds {
 export interface Choice {
   readonly label: string;
   readonly fault: boolean;
+  /** Taken before what is in turn. */
+  readonly outOfTurn?: boolean | undefined;
   perform(): void;
 }
 
@@ -61,7 +63,8 @@ export function stepsOf(world: World): readonly Choice[] {
 export function optionsOf(world: World, bounds: Bounds): readonly Choice[] {
   const options: Choice[] = [];
   const { spent, scenario } = world;
-  if (spent.follows < (scenario.follows ?? 0) && isRunning(world)) {
+  const mayLook = scenario.drivesPosts !== false || world.log.thread.driverId === null || spent.crashes > 0;
+  if (spent.follows < (scenario.follows ?? 0) && isRunning(world) && mayLook) {
     for (const server of alive(world)) options.push(step(`look on ${server.name}`, () => follow(world, server)));
   }
   for (const ghost of world.ghosts) options.push(step(ghost.label, () => arrive(world, ghost)));

@@ -7,6 +7,7 @@ import { hasUnread } from "../../src/loop/next-action.ts";
 import { answerTo } from "./agents.ts";
 import type { Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
+import { LEASE_MS } from "./world.ts";
 
 /** At rest for a person: the run ended, or somebody is asked and nobody is needed to drive. */
 export function isSettledFor(thread: Thread): boolean {
@@ -25,6 +26,10 @@ export function checkUndisturbed(world: World): void {
   const drives = scenario.drivesPosts ?? true;
   if (drives && !isSettledFor(log.thread)) fail("live", "nothing went wrong, and the run goes on no more");
   for (const event of log.events) {
+    if (event.type === "stop-requested") {
+      const end = log.events.find((other) => other.type === "run-ended" && other.runId === event.runId);
+      if ((end?.at ?? 0) > event.at + LEASE_MS) fail("A16", "a stop was not heard while the tool was silent");
+    }
     if (event.type === "call-interrupted") fail("A6", "nothing went wrong, and a call was interrupted");
     if (event.type === "run-resumed" && event.why === "takeover") fail("A6", "a healthy owner was robbed");
     if (event.type === "run-ended" && event.outcome === "failed") fail("live", `nothing went wrong: ${event.code}`);

@@ -80,7 +80,8 @@ export async function explore(
       frame.label = choice.label;
       schedule.push(choice.label);
       steps++;
-      take(world, choices, choice);
+      if (choice.outOfTurn) world.spent.delays++;
+      choice.perform();
     }
   } while (advance(stack));
   return result(true);
@@ -111,15 +112,11 @@ export async function replay(
 function choicesOf(world: World, bounds: Bounds): readonly Choice[] {
   const steps = stepsOf(world);
   const options = optionsOf(world, bounds);
-  const inTurn = world.spent.delays < bounds.delays ? steps : steps.slice(0, 1);
-  if (steps.length > 0) return [...inTurn, ...options];
+  const [first, ...others] = steps;
+  const later = world.spent.delays < bounds.delays ? others.map((other) => ({ ...other, outOfTurn: true })) : [];
+  if (first) return [first, ...later, ...options];
   // At its end only what brings it on: a fault with nothing under way changes nothing recovery would not see.
   return options.filter((option) => !option.fault);
-}
-
-function take(world: World, choices: readonly Choice[], choice: Choice): void {
-  if (choice !== choices[0] && !choice.fault) world.spent.delays++;
-  choice.perform();
 }
 
 async function end(world: World, schedule: string[]): Promise<void> {

@@ -85,6 +85,8 @@ export function look(subject: Subject, engine: Engine, threadId: string): Promis
   return open().catch(() => undefined);
 }
 
+/** A refusal has a code of ours; anything else is a failure of the server, and worth another try. */
 function codeOf(error: unknown): string {
-  return typeof error === "object" && error !== null && "code" in error ? String(error.code) : String(error);
+  if (typeof error !== "object" || error === null || !("code" in error)) return "unavailable";
+  return error.code === "internal" ? "unavailable" : String(error.code);
 }

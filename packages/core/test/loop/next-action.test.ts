@@ -83,30 +83,35 @@ const childStarted: Draft = {
 };
 
 const ROWS: readonly Row[] = [
-  { is: "1: nothing was ever said", events: [], expected: { type: "rest" } },
+  { is: "1: nothing was ever said", events: [], me: NOBODY, expected: { type: "rest" } },
   {
     is: "1: a run completed and nothing is unread",
     events: [...begun, ...wholeTurn(), ended()],
+    me: NOBODY,
     expected: { type: "rest" },
   },
   {
     is: "1: a message came after the run completed",
     events: [...begun, ...wholeTurn(), ended(), message()],
+    me: NOBODY,
     expected: { type: "start-run" },
   },
   {
     is: "1: a message came after the run was limited",
     events: [...begun, ...wholeTurn(), ended("limited"), message()],
+    me: NOBODY,
     expected: { type: "start-run" },
   },
   {
     is: "1: a message is unread after a stop",
     events: [...begun, ...wholeTurn(), stopRequested(), message(), ended("stopped")],
+    me: NOBODY,
     expected: { type: "rest" },
   },
   {
     is: "1: a message is unread after a failure",
     events: [...begun, message(), ended("failed")],
+    me: NOBODY,
     expected: { type: "rest" },
   },
   {
@@ -120,6 +125,7 @@ const ROWS: readonly Row[] = [
     me: { epoch: 7 },
     expected: { type: "refuse" },
   },
+  { is: "3: another owner ended it", events: [...begun, ended()], expected: { type: "stop" } },
   { is: "3: another epoch owns it", events: begun, me: { epoch: 2 }, expected: { type: "stop" } },
   { is: "3: my epoch was closed", events: [...askedTurn, waiting()], expected: { type: "stop" } },
   { is: "4: an owner is there", events: begun, me: NOBODY, expected: { type: "attach" } },

@@ -583,15 +583,11 @@ describe("a server that was superseded while its tool ran", () => {
     const clock = fakeClock();
     const store = memoryStore({ clock });
     let finish: (value: string) => void = () => undefined;
-    let signal: AbortSignal | undefined;
     const act = tool({
       description: "x",
       inputSchema: z.object({}),
       approval: "allow",
-      execute: (_input: unknown, context) => {
-        signal = context.signal;
-        return new Promise((resolve) => (finish = resolve));
-      },
+      execute: () => new Promise((resolve) => (finish = resolve)),
     });
     // Its renewals do not reach the store: the lease runs out although it lives.
     const deaf = { ...store, lease: async () => ({ status: "lost" }) as const };
@@ -602,12 +598,13 @@ describe("a server that was superseded while its tool ran", () => {
     await other.sweep();
     await clock.advance(0);
     expect((await other.read({ user, threadId }))?.pending[0]?.ask?.kind).toBe("interrupted");
-    await slow.events(threadId);
     finish("refunded");
-    await clock.advance(10_000);
+    await clock.advance(0);
+    await other.sweep();
+    await clock.advance(0);
     const thread = await other.read({ user, threadId });
     expect(thread?.steps[0]).toMatchObject({ status: "succeeded", output: "refunded" });
-    expect(signal?.aborted).toBe(true);
+    expect(thread?.outcome).toBe("completed");
   });
 });
 

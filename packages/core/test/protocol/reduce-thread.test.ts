@@ -214,6 +214,17 @@ describe("a turn", () => {
     expect(log.thread.active[0]?.turn?.parts).toEqual([{ type: "text", text: "one two" }]);
   });
 
+  test("takes nothing more once it ended or failed", () => {
+    for (const last of [ended, failed]) {
+      const log = opened().drive(last);
+      const turn = log.thread.active[0]?.turn;
+      log.drive({ type: "text-added", ...at, text: "late" }, ended, failed);
+      log.drive({ type: "call-proposed", ...at, callId: "c", name: "c" });
+      expect(log.thread.active[0]?.turn).toBe(turn);
+      expect(log.thread.anomalies).toBe(4);
+    }
+  });
+
   test("counts the attempts that were cut without a word", () => {
     const log = opened().drive({ type: "turn-started", turn: 1, attempt: 2, model: "m" });
     expect(log.thread.active[0]?.turn?.cuts).toBe(1);

@@ -47,7 +47,7 @@ const bad: readonly (readonly [...Row, path: string, words: string])[] = [
   ["no message", messageBody, { key: "k" }, "message", "is required"],
   ["a message that is text", messageBody, { message: "hi", key: "k" }, "message", "must be an object"],
   ["no text", messageBody, { message: {}, key: "k" }, "message.text", "is required"],
-  ["empty text", messageBody, { message: { text: "" }, key: "k" }, "message.text", "at least 1 character"],
+  ["empty text", messageBody, { message: { text: "" }, key: "k" }, "message.text", "must have text or files"],
   ["text that is a number", messageBody, { message: { text: 1 }, key: "k" }, "message.text", "must be a string"],
   ["too much text", messageBody, { ...message, message: { text: "x".repeat(65_537) } }, "message.text", "at most"],
   ["too many bytes", messageBody, { ...message, message: { text: "€".repeat(21_846) } }, "message.text", "65536 bytes"],

@@ -34,7 +34,9 @@ export function toFields(
   return names.map((name) => {
     const locked = Array.isArray(editable) && !editable.includes(name);
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    return toField(name, known ?? guess(values[name]), values[name], required.includes(name), locked);
+    // What no schema speaks of is there for a reason: it is not left out because a field was emptied.
+    if (known === undefined) return toField(name, guess(values[name]), values[name], true, locked);
+    return toField(name, known, values[name], required.includes(name), locked);
   });
 }
 

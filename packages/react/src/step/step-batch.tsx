@@ -17,21 +17,18 @@ export function StepBatch({ steps }: { readonly steps: readonly AnyStep[] }): Re
   const onSeen = useCallback((id: string) => setSeen((ids) => (ids.has(id) ? ids : new Set([...ids, id]))), []);
   const value = useMemo(() => ({ ...context, onSeen }), [context, onSeen]);
   const waiting = steps.filter((step) => step.ask?.kind === "approval");
-  const cards = (
-    // biome-ignore lint/a11y/noRedundantRoles: without list markers Safari would not say that it is a list.
-    <ol className="tr-steps" role="list">
-      {steps.map((step) => (
-        <li key={step.id}>
-          <StepCard step={step} />
-        </li>
-      ))}
-    </ol>
-  );
-  if (waiting.length < 2 || !context.actions) return cards;
+  // One shape whatever the count: a card that stays must not be made anew when the one before it is decided.
   return (
     <StepContext.Provider value={value}>
-      <BatchHeader steps={steps} waiting={waiting} seen={seen} />
-      {cards}
+      {waiting.length > 1 && context.actions ? <BatchHeader steps={steps} waiting={waiting} seen={seen} /> : null}
+      {/* biome-ignore lint/a11y/noRedundantRoles: without list markers Safari would not say that it is a list. */}
+      <ol className="tr-steps" role="list">
+        {steps.map((step) => (
+          <li key={step.id}>
+            <StepCard step={step} />
+          </li>
+        ))}
+      </ol>
     </StepContext.Provider>
   );
 }

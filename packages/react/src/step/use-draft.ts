@@ -1,6 +1,6 @@
 "use client";
 
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Draft } from "./fields.ts";
 
 /**
@@ -9,7 +9,13 @@ import type { Draft } from "./fields.ts";
  */
 export function useDraft(stepId: string, proposed: Draft): readonly [Draft, (draft: Draft) => void] {
   const key = `toolrun:draft:${stepId}`;
-  const [draft, setDraft] = useState<Draft>(() => ({ ...proposed, ...read(key, proposed) }));
+  const [draft, setDraft] = useState<Draft>(proposed);
+  const latest = useRef(proposed);
+  // After mounting: a server's markup knows nothing of this browser's storage.
+  useEffect(() => {
+    const kept = read(key, latest.current);
+    if (Object.keys(kept).length > 0) setDraft({ ...latest.current, ...kept });
+  }, [key]);
   return [
     draft,
     (next) => {

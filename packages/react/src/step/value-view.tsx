@@ -150,7 +150,7 @@ function LongText({ text }: { readonly text: string }): ReactNode {
         <>
           {all ? " " : "… "}
           <button type="button" className="tr-link" aria-expanded={all} onClick={() => setAll(!all)}>
-            {all ? strings.showLess : strings.showAll(text.length.toLocaleString("en"))}
+            {all ? strings.showLess : strings.showAll(text.length)}
           </button>
         </>
       )}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { newId, systemClock } from "../../src/loop/clock.ts";
+
+function after(clock: ReturnType<typeof systemClock>, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve));
+}
+
+describe("the system's clock", () => {
+  it("calls back in the order of what is due, whatever the order it was asked in", async () => {
+    const clock = systemClock();
+    const order: number[] = [];
+    await Promise.all([15, 5, 10].map((ms) => after(clock, ms).then(() => order.push(ms))));
+    expect(order).toEqual([5, 10, 15]);
+  });
+
+  it("does not call back before its time", async () => {
+    const clock = systemClock();
+    const before = clock.monotonic();
+    await after(clock, 12);
+    expect(clock.monotonic() - before).toBeGreaterThanOrEqual(12);
+  });
+
+  it("does not call back what was cancelled", async () => {
+    const clock = systemClock();
+    let called = false;
+    clock.after(2, () => {
+      called = true;
+    })();
+    await after(clock, 10);
+    expect(called).toBe(false);
+  });
+
+  it("does not call back what another one cancelled that was due with it", async () => {
+    const clock = systemClock();
+    let called = false;
+    let cancel: () => void = () => undefined;
+    clock.after(2, () => cancel());
+    cancel = clock.after(2, () => {
+      called = true;
+    });
+    const until = clock.monotonic() + 5;
+    while (clock.monotonic() < until);
+    await after(clock, 5);
+    expect(called).toBe(false);
+  });
+
+  it("calls the others back when one of them throws, and lets the error be seen", async () => {
+    const clock = systemClock();
+    const seen: unknown[] = [];
+    const runners = process.listeners("uncaughtException");
+    process.removeAllListeners("uncaughtException");
+    process.on("uncaughtException", (error) => seen.push(error));
+    try {
+      clock.after(2, () => {
+        throw new Error("a callback broke");
+      });
+      await after(clock, 3);
+      await after(clock, 3);
+    } finally {
+      process.removeAllListeners("uncaughtException");
+      for (const runner of runners) process.on("uncaughtException", runner);
+    }
+    expect(seen.map(String)).toEqual(["Error: a callback broke"]);
+  });
+
+  it("takes a time further off than a timer can hold", () => {
+    expect(() => systemClock().after(10 ** 12, () => undefined)()).not.toThrow();
+  });
+});
+
+describe("an id", () => {
+  it("has 22 characters that may stand in a path, and does not come twice", () => {
+    const ids = Array.from({ length: 5_000 }, newId);
+    for (const id of ids) expect(id).toMatch(/^[\w-]{22}$/);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});

@@ -1,0 +1,214 @@
+import { fireEvent, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import type { AnyStep } from "toolrun";
+import { describe, expect, test, vi } from "vitest";
+import { actionsOf, at, calmClock, expectAccessible, renderStep, stepOf } from "./fixtures.tsx";
+
+calmClock();
+const user = userEvent.setup({ advanceTimers: (ms) => vi.advanceTimersByTime(ms) });
+const toggle = (): HTMLElement => screen.getByRole("button", { name: /Refund order/ });
+const decision = (given: Partial<Decision> & Pick<Decision, "action">): Decision => ({
+  via: "browser",
+  at,
+  digest: "",
+  by: { id: "me" },
+  ...given,
+});
+type Decision = NonNullable<AnyStep["decision"]>;
+const ask = (given: object) => ({ digest: "digest-1", askedAt: at, ...given }) as NonNullable<AnyStep["ask"]>; // parts of one
+
+const states: readonly (readonly [string, AnyStep, RegExp])[] = [
+  ["writing", stepOf({ status: "writing", input: null, draft: '{"amount":4' }), /Preparing.*\{"amount":4/s],
+  ["queued", stepOf({ status: "queued" }), /Queued/],
+  [
+    "approved",
+    stepOf({ status: "queued", decision: decision({ action: "approve" }) }),
+    /Approved, starting.*Approved by you/s,
+  ],
+  [
+    "running",
+    stepOf({ status: "running", progress: { value: 3, max: 8, label: "Page 3" } }),
+    /Running.*3 of 8 · Page 3/s,
+  ],
+  [
+    "retrying",
+    stepOf({ status: "running", retryAt: at + 3_000, lastError: "HTTP 500" }),
+    /Retrying in \d s · attempt 2.*Last: HTTP 500/s,
+  ],
+  ["succeeded", stepOf({ output: 1, startedAt: at, endedAt: at + 1_200 }), /Done.*1\.2 s/s],
+  [
+    "failed",
+    stepOf({ status: "failed", error: { code: "tool-error", message: "No money." } }),
+    /Failed.*This step failed\. No money\./s,
+  ],
+  [
+    "timed out",
+    stepOf({ status: "failed", effect: "unknown", error: { code: "timed-out", message: "" } }),
+    /took too long.*may have had its effect/s,
+  ],
+  [
+    "denied",
+    stepOf({ status: "not-run", reason: "denied", decision: decision({ action: "deny", reason: "No" }) }),
+    /Denied by you: No/,
+  ],
+  [
+    "denied elsewhere",
+    stepOf({
+      status: "not-run",
+      reason: "denied",
+      decision: decision({ action: "deny", by: { id: "d", name: "Dana" } }),
+    }),
+    /Denied by Dana/,
+  ],
+  [
+    "expired",
+    stepOf({ status: "not-run", reason: "expired", decision: decision({ action: "expire" }) }),
+    /Expired at .* not run/,
+  ],
+  ["stopped", stepOf({ status: "not-run", reason: "stopped" }), /Not run/],
+  [
+    "skipped",
+    stepOf({ status: "not-run", reason: "skipped", decision: decision({ action: "skip" }) }),
+    /Skipped by you/,
+  ],
+  ["blocked", stepOf({ status: "not-run", reason: "blocked" }), /Blocked/],
+  ["allowed by a grant", stepOf({ grantId: "g" }), /Approved by an earlier decision/],
+];
+
+test.each(states)("a step that is %s says so in words, and is accessible", async (_, step, words) => {
+  const { container } = renderStep(step, undefined, { me: "me" });
+  expect(container.textContent).toMatch(words);
+  fireEvent.click(toggle());
+  await expectAccessible(container);
+});
+
+test("a changed approval says how many values were changed", () => {
+  const changed = decision({ action: "approve", originalInput: { orderId: "1042", amount: 60 } });
+  renderStep(stepOf({ decision: changed }), undefined, { me: "me" });
+  expect(screen.getByText("Approved by you with 1 change")).toBeTruthy();
+});
+
+test("progress with a total is a progress bar with a name", () => {
+  renderStep(stepOf({ status: "running", progress: { value: 3, max: 8 } }));
+  const bar = screen.getByRole("progressbar", { name: "Refund order" });
+  expect([bar.getAttribute("value"), bar.getAttribute("max")]).toEqual(["3", "8"]);
+});
+
+test("log lines are text without the codes of terminals", () => {
+  renderStep(stepOf({ status: "running", log: ["\u001b[31mred\u001b[0m", "<b>bold</b>"] }));
+  expect(screen.getByRole("region", { name: "Log" }).textContent).toBe("red\n<b>bold</b>");
+});
+
+describe("a result", () => {
+  test.each([
+    [0, "0"],
+    [false, "false"],
+    ["", "empty text"],
+    [null, "null"],
+    [[], "empty list"],
+    [{}, "empty"],
+  ])("%j is shown", async (output, words) => {
+    renderStep(stepOf({ output, input: { a: 1 } }));
+    await user.click(toggle());
+    const section = screen.getByText("Result").parentElement;
+    expect(section?.textContent).toBe(`Result${words}`);
+  });
+
+  test("of flat objects is a table, cut with a way to the rest", async () => {
+    renderStep(stepOf({ output: Array.from({ length: 23 }, (_, index) => ({ order: index, name: "Mia" })) }));
+    await user.click(toggle());
+    expect(screen.getAllByRole("row")).toHaveLength(21);
+    await user.click(screen.getByRole("button", { name: "3 more" }));
+    expect(screen.getAllByRole("row")).toHaveLength(24);
+  });
+
+  test("that is long is cut with its length", async () => {
+    renderStep(stepOf({ output: "x".repeat(12_431) }));
+    await user.click(toggle());
+    const more = screen.getByRole("button", { name: "Show all (12,431 characters)" });
+    await user.click(more);
+    expect(screen.getByText(/^x{12431}/)).toBeTruthy();
+  });
+
+  test("is never Markdown or HTML", async () => {
+    const { container } = renderStep(stepOf({ output: "![](https://evil.test/x) <img src=x>" }));
+    await user.click(toggle());
+    expect(container.querySelector("img, a")).toBeNull();
+  });
+});
+
+describe("a slot", () => {
+  const slots = (render: (step: AnyStep) => React.ReactNode) => ({ slots: { refundOrder: render } });
+
+  test("draws the result of its tool", () => {
+    renderStep(
+      stepOf(),
+      undefined,
+      slots((step) => <b>{step.id} drawn</b>),
+    );
+    expect(screen.getByText("call-1 drawn")).toBeTruthy();
+  });
+
+  test("that throws takes nothing else down", () => {
+    const silent = vi.spyOn(console, "error").mockImplementation(() => {});
+    renderStep(
+      stepOf(),
+      undefined,
+      slots(() => {
+        throw new Error("broken");
+      }),
+    );
+    expect(screen.getByText("Could not draw this result.")).toBeTruthy();
+    expect(toggle()).toBeTruthy();
+    silent.mockRestore();
+  });
+});
+
+describe("a question", () => {
+  const asking = (schema: object) =>
+    stepOf({ status: "waiting", input: { question: "Which account?" }, ask: ask({ kind: "question", schema }) });
+
+  test("with choices is answered with one of them", async () => {
+    const actions = actionsOf();
+    const step = asking({ enum: ["Card", "Bank"] });
+    const { container } = renderStep(step, actions);
+    await user.click(screen.getByLabelText("Bank"));
+    await user.click(screen.getByRole("button", { name: "Send answer" }));
+    expect(actions.answer).toHaveBeenCalledExactlyOnceWith(step, { value: "Bank" });
+    await expectAccessible(container);
+  });
+
+  test("for a number is answered with a number, and may be skipped", async () => {
+    const actions = actionsOf();
+    renderStep(asking({ type: "number" }), actions);
+    await user.type(screen.getByLabelText("Your answer"), "4.5{Enter}");
+    expect(actions.answer.mock.calls[0]?.[1]).toEqual({ value: 4.5 });
+    await user.click(screen.getByRole("button", { name: "Skip" }));
+  });
+
+  test("for an object is answered with an object", async () => {
+    const actions = actionsOf();
+    renderStep(asking({ type: "object", properties: { name: { type: "string" } }, required: ["name"] }), actions);
+    await user.type(screen.getByLabelText("Name"), "Mia{Enter}");
+    expect(actions.answer.mock.calls[0]?.[1]).toEqual({ value: { name: "Mia" } });
+  });
+});
+
+test("an interrupted step can be run again or skipped", async () => {
+  const actions = actionsOf();
+  const step = stepOf({ status: "waiting", ask: ask({ kind: "interrupted" }) });
+  renderStep(step, actions);
+  expect(screen.getByText(/may have had its effect/)).toBeTruthy();
+  await user.click(screen.getByRole("button", { name: "Run again" }));
+  expect(actions.retry).toHaveBeenCalledExactlyOnceWith(step);
+});
+
+test.each([
+  ["https://bank.example/connect", true],
+  ["/bank/connect", true],
+  ["javascript:alert(1)", false],
+  ["//evil.test", false],
+])("the link %s is a link: %s", (url, isLink) => {
+  renderStep(stepOf({ status: "waiting", ask: ask({ kind: "link", url }) }));
+  expect(screen.queryByRole("link") !== null).toBe(isLink);
+});
