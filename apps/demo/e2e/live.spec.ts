@@ -30,7 +30,7 @@ for (const { name, path, api } of mounts) {
       await finished(page);
       expect(await executions(request, "refundOrder", "1042")).toBe(1);
       await page.reload();
-      await expect(page.getByText("Approved by you")).toBeVisible();
+      await expect(stepLine(page, "Refund order")).toContainText("Approved by you");
       expect(await page.locator('[data-kind="approval"]').count()).toBe(0);
     });
 

@@ -16,7 +16,8 @@ export const test = base.extend<Fixtures>({
       const heard: string[] = [];
       const expected: RegExp[] = [];
       context.on("console", (message) => {
-        if (message.type() === "error" || /hydrat/i.test(message.text())) heard.push(`${message.text()} ${message.location().url}`);
+        if (message.type() === "error" || /hydrat/i.test(message.text()))
+          heard.push(`${message.text()} ${message.location().url}`);
       });
       context.on("weberror", (error) => heard.push(String(error.error())));
       await run({ expect: (pattern) => void expected.push(pattern) });

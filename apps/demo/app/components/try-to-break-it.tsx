@@ -51,7 +51,7 @@ export function TryToBreakIt({ run, endpoint }: TryToBreakItProps): ReactNode {
             type="button"
             title="Reloads this page in the middle of everything"
             onClick={() => {
-              sessionStorage.setItem(reloadKey, "yes");
+              sessionStorage.setItem(reloadKey, String(run.pending.length));
               window.location.reload();
             }}
           >
@@ -87,18 +87,20 @@ async function safely(attempt: Attempt, step: OpenStep, context: Parameters<Atte
   }
 }
 
-/** After the reload that this strip caused: what is still there. */
+/** After the reload that this strip caused: what is still there, compared with what was there before. */
 function useReloadReport(run: TryToBreakItProps["run"], print: (line: string) => void): void {
   const report = useRef(print);
   report.current = print;
-  const { loading, threadId } = run;
+  const { loading, error, threadId } = run;
   const waiting = run.pending.length;
   useEffect(() => {
-    if (loading || threadId === undefined || sessionStorage.getItem(reloadKey) === null) return;
+    const before = loading ? null : sessionStorage.getItem(reloadKey);
+    if (before === null || (threadId === undefined && !error)) return;
     sessionStorage.removeItem(reloadKey);
     const what = `${waiting} approval${waiting === 1 ? "" : "s"} still waiting`;
-    report.current(`Reloaded. Nothing was lost: ${what}.`);
-  }, [loading, threadId, waiting]);
+    const isWhole = !error && waiting >= Number(before);
+    report.current(isWhole ? `Reloaded. Nothing was lost: ${what}.` : `Reloaded. ${before} before, ${what} now.`);
+  }, [loading, error, threadId, waiting]);
 }
 
 /** What was printed belongs to the conversation it was tried in. */

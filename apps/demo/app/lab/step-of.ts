@@ -29,7 +29,7 @@ export function stepOf(id: string, given: Partial<AnyStep>): AnyStep {
   };
 }
 
-export const refundSchema = {
+const refundSchema = {
   type: "object",
   properties: {
     orderId: { type: "string", title: "Order" },
@@ -40,7 +40,7 @@ export const refundSchema = {
   required: ["orderId", "amount"],
 } as const;
 
-export function askOf(given: Partial<Ask> = {}): Ask {
+function askOf(given: Partial<Ask> = {}): Ask {
   const editable = { editable: true, schema: refundSchema };
   return { kind: "approval", digest: "digest", reason: "Moves money", askedAt: noon, ...editable, ...given };
 }

@@ -27,10 +27,9 @@ export function systemClock(): Clock {
     armedFor = Number.POSITIVE_INFINITY;
     const now = performance.now();
     try {
-      for (const entry of [...entries]) {
-        // One that was due with the others may have been cancelled by them.
-        if (entry.due <= now && entries.delete(entry)) entry.callback();
-      }
+      const due = [...entries].filter((entry) => entry.due <= now).sort((left, right) => left.due - right.due);
+      // One that was due with the others may have been cancelled by them.
+      for (const entry of due) if (entries.delete(entry)) entry.callback();
     } finally {
       let next = Number.POSITIVE_INFINITY;
       for (const entry of entries) next = Math.min(next, entry.due);

@@ -25,7 +25,7 @@ export function intentsOf(action: Action, thread: Thread, options: LoopContext):
     case "judge":
       return judge(action.run, action.calls, thread, options);
     case "start":
-      return start(action.run, action.calls);
+      return start(action.run, action.calls, options);
     case "call-model":
       return startTurn(action, options);
     case "expire":
@@ -58,7 +58,11 @@ function only(drafts: readonly EventDraft[]): Intents {
   return { drafts, starts: [] };
 }
 
-function start(run: Run, calls: readonly Call[]): Intents {
+function start(run: Run, calls: readonly Call[], { agent }: LoopContext): Intents {
+  const same = calls.filter((call) => agent.tools.get(call.tool)?.hash === call.toolHash);
+  // A deploy between approval and start: what was shown is not what would run.
+  if (same.length < calls.length)
+    return only(calls.filter((call) => !same.includes(call)).map((call) => gone(run, call)));
   return {
     drafts: calls.map((call) => ({
       type: "call-started",
@@ -71,6 +75,14 @@ function start(run: Run, calls: readonly Call[]): Intents {
     })),
     starts: calls.map((call) => callKey(call.callId, call.attempt + 1)),
   };
+}
+
+const GONE = "This tool is no longer available as it was.";
+
+function gone(run: Run, { callId, attempt }: Call): EventDraft {
+  const settled = { type: "call-settled", runId: run.runId, callId } as const;
+  if (attempt === 0) return { ...settled, outcome: "not-run", reason: "blocked", effect: "none" };
+  return { ...settled, attempt, outcome: "failed", error: { code: "interrupted", message: GONE }, effect: "unknown" };
 }
 
 const LAST_ANSWER =
@@ -125,7 +137,7 @@ function judgeOne(
   const { agent, user } = options;
   const tool = agent.tools.get(call.tool);
   if (!tool || tool.hash !== call.toolHash) {
-    return blocked(run, call, "This tool is no longer available as it was.", "default");
+    return blocked(run, call, GONE, "default");
   }
   const context = { user, threadId: thread.id, runId: run.runId };
   const verdict = judgeCall(agent, tool, call, context, thread.grants);

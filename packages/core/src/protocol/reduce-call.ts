@@ -1,8 +1,9 @@
 import type { CallProgressed, CallReady, CallSettled, DecisionRecorded } from "./call-event.ts";
 import type { ThreadEvent } from "./event.ts";
+import { callOf } from "./one-shape.ts";
 import type { Call, Turn } from "./thread.ts";
 import { isSettled } from "./thread.ts";
-import type { Json } from "./values.ts";
+import type { AskKind, Json } from "./values.ts";
 
 const LOG_LINES_KEPT = 500;
 
@@ -17,7 +18,7 @@ export function reduceCall(turn: Turn, event: ThreadEvent): Turn | undefined {
   const index = turn.calls.findIndex((call) => call.callId === event.callId);
   const call = turn.calls[index];
   const next = call && transition(call, event);
-  return next && { ...turn, calls: turn.calls.with(index, next) };
+  return next && { ...turn, calls: turn.calls.with(index, callOf(next)) };
 }
 
 /** A whole call of a whole turn; it takes the place of what was shown while the model wrote. */
@@ -28,7 +29,7 @@ function ready(turn: Turn, event: CallReady & ThreadEvent): Turn | undefined {
   if (writing && writing.status !== "writing") return undefined;
   const { tool, title, summary, input, digest, destructive, inputText, providerId, opaque, toolHash, salt } = event;
   const call: Call = {
-    ...newCall(event.callId, tool, "queued"),
+    ...callOf(newCall(event.callId, tool, "queued")),
     title,
     summary,
     input,
@@ -40,54 +41,33 @@ function ready(turn: Turn, event: CallReady & ThreadEvent): Turn | undefined {
     toolHash,
     salt,
   };
-  return writing ? { ...turn, calls: turn.calls.with(index, call) } : addCall(turn, call);
+  return writing ? { ...turn, calls: turn.calls.with(index, callOf(call)) } : addCall(turn, call);
 }
 
 function addCall(turn: Turn, call: Call): Turn | undefined {
   if (turn.calls.some((existing) => existing.callId === call.callId)) return undefined;
   return {
     ...turn,
-    calls: [...turn.calls, call],
+    calls: [...turn.calls, callOf(call)],
     parts: [...turn.parts, { type: "call", index: turn.calls.length }],
   };
 }
 
-/** With every field a call can have: a copy that only changes fields is some hundred times cheaper than one that adds any. */
-function newCall(callId: string, tool: string, status: "writing" | "queued"): Required<Call> {
+function newCall(callId: string, tool: string, status: "writing" | "queued"): Call {
   return {
     callId,
     tool,
     status,
-    title: undefined,
-    summary: undefined,
     input: null,
-    changed: undefined,
     draft: "",
     digest: "",
-    destructive: undefined,
     ask: null,
     decision: null,
     verdict: null,
     attempt: 0,
     failures: 0,
-    retryAt: undefined,
-    lastError: undefined,
     progress: null,
     log: [],
-    partial: undefined,
-    output: undefined,
-    error: undefined,
-    reason: undefined,
-    effect: undefined,
-    late: undefined,
-    startedAt: undefined,
-    endedAt: undefined,
-    inputText: undefined,
-    toModel: undefined,
-    providerId: undefined,
-    opaque: undefined,
-    toolHash: undefined,
-    salt: undefined,
   };
 }
 
@@ -141,9 +121,18 @@ function withInput(call: Call, input: Json | undefined, by: "person" | "policy")
   return { ...call, input, changed: { by, from: call.changed ? call.changed.from : call.input } };
 }
 
+const ANSWERS: Readonly<Record<AskKind, readonly DecisionRecorded["action"][]>> = {
+  approval: ["approve", "deny", "expire"],
+  question: ["answer", "deny", "expire"],
+  link: ["answer", "deny", "expire"],
+  browser: ["answer", "deny", "expire"],
+  interrupted: ["retry", "skip", "answer", "deny"],
+};
+
 /** First valid decision wins. A refusal keeps the call waiting until its settlement, in the same batch. */
 function decide(call: Call, event: DecisionRecorded & ThreadEvent): Call | undefined {
-  if (call.status !== "waiting" || !call.ask || call.decision) return undefined;
+  if (call.status !== "waiting" || !call.ask || call.decision || event.digest !== call.ask.digest) return undefined;
+  if (!ANSWERS[call.ask.kind].includes(event.action)) return undefined;
   const { action, by, via, digest, value, error, reason, scope, stop } = event;
   const edited = event.input !== undefined;
   const decision = {
@@ -186,13 +175,12 @@ function progressed(call: Call, event: CallProgressed): Call {
 
 /** The first settlement wins; a result that comes late counts only while the call is interrupted at that attempt. */
 function settle(call: Call, event: CallSettled & ThreadEvent): Call | undefined {
-  if (isSettled(call)) return undefined;
-  if (
-    event.late &&
-    !(call.status === "waiting" && call.ask?.kind === "interrupted" && call.attempt === event.attempt)
-  ) {
-    return undefined;
-  }
+  if (isSettled(call) || (event.attempt !== undefined && event.attempt !== call.attempt)) return undefined;
+  const interrupted = call.status === "waiting" && call.ask?.kind === "interrupted";
+  if (event.late && !interrupted) return undefined;
+  // Only what ran can have succeeded, or what a person answered.
+  const couldSucceed = call.status === "running" || event.late || call.decision?.action === "answer";
+  if (event.outcome === "succeeded" && !couldSucceed) return undefined;
   const { outcome, output, toModel, error, reason, effect, late } = event;
   return {
     ...call,

@@ -1,8 +1,9 @@
 import type { EventDraft, MessageAdded, RunStarted, ThreadEvent } from "./event.ts";
 import { isControl, PROTOCOL_VERSION } from "./event.ts";
+import { runOf, threadOf, turnOf } from "./one-shape.ts";
 import { reduceCall } from "./reduce-call.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
-import type { Run, Thread, Turn } from "./thread.ts";
+import type { Run, Thread } from "./thread.ts";
 import { isSettled, openAsk } from "./thread.ts";
 import type { Actor, Usage } from "./values.ts";
 
@@ -22,7 +23,7 @@ export function reduceThread(thread: Thread, event: ThreadEvent): Thread {
 function stamp(thread: Thread, event: ThreadEvent): Thread {
   const mine = event.epoch !== undefined && event.epoch === thread.epoch;
   const writeKey = keyOf(event);
-  return {
+  return threadOf({
     ...thread,
     seq: event.seq,
     // A decision may land behind deltas of another server whose clock is ahead.
@@ -32,13 +33,13 @@ function stamp(thread: Thread, event: ThreadEvent): Thread {
     activeMs: mine && thread.activeAt > 0 ? thread.activeMs + Math.max(0, event.at - thread.activeAt) : thread.activeMs,
     activeAt: mine ? event.at : thread.activeAt,
     keys: writeKey ? [...thread.keys.slice(-(KEYS_KEPT - 1)), writeKey] : thread.keys,
-  };
+  });
 }
 
 function keyOf(event: ThreadEvent): Thread["keys"][number] | undefined {
   if (!("key" in event && "bodyHash" in event && event.by && event.key && event.bodyHash)) return undefined;
   const { key, bodyHash, by, seq, runId } = event;
-  return { key, userId: by.id, bodyHash, seq, runId };
+  return { key, userId: by.id, bodyHash, seq, runId, callId: "callId" in event ? event.callId : undefined };
 }
 
 /** The next state, or undefined when the transition is not legal. */
@@ -123,7 +124,7 @@ function startRun(thread: Thread, event: ThreadEvent & RunStarted): Thread | und
   if (event.runId === undefined) return undefined;
   if (event.depth === 0 ? thread.active.length > 0 : thread.active.length === 0) return undefined;
   if ([...thread.active, ...thread.runs].some((known) => known.runId === event.runId)) return undefined;
-  const run: Required<Run> = {
+  const run: Run = {
     runId: event.runId,
     status: "running",
     depth: event.depth,
@@ -133,22 +134,17 @@ function startRun(thread: Thread, event: ThreadEvent & RunStarted): Thread | und
     turnLimit: event.turnLimit,
     startedSeq: event.seq,
     startedAt: event.at,
-    endedAt: undefined,
     turns: [],
     turn: null,
     callCount: 0,
     limits: [],
     stop: null,
-    dueAt: undefined,
-    outcome: undefined,
-    limit: undefined,
-    code: undefined,
     text: "",
     usage: {},
     agentVersion: event.agentVersion,
     user: event.user,
   };
-  const next = { ...thread, active: [...thread.active, run] };
+  const next = { ...thread, active: [...thread.active, runOf(run)] };
   if (event.depth > 0) return next;
   return owned({ ...next, activeMs: 0, activeAt: 0 }, event.epoch, event.driverId);
 }
@@ -157,7 +153,7 @@ function endRun(thread: Thread, event: ThreadEvent & { type: "run-ended" }): Thr
   const run = thread.active.find((candidate) => candidate.runId === event.runId);
   if (!run || (run.depth === 0 && thread.active.length > 1)) return undefined; // leaf first, the root last
   const { outcome, limit, code, text, usage } = event;
-  const ended: Run = {
+  const ended = runOf({
     ...run,
     status: "ended",
     endedAt: event.at,
@@ -168,7 +164,7 @@ function endRun(thread: Thread, event: ThreadEvent & { type: "run-ended" }): Thr
     code,
     text,
     usage,
-  };
+  });
   const next = {
     ...thread,
     active: thread.active.filter((candidate) => candidate !== run),
@@ -181,25 +177,19 @@ function endRun(thread: Thread, event: ThreadEvent & { type: "run-ended" }): Thr
 function startTurn(thread: Thread, event: ThreadEvent & { type: "turn-started" }): Thread | undefined {
   const next = updateRun(thread, event.runId, (run) => {
     const current = run.turn;
-    const turn: Required<Turn> = {
+    const turn = turnOf({
       turn: event.turn,
       attempt: event.attempt,
       cuts: current?.status === "open" && current.turn === event.turn ? current.cuts + 1 : 0,
       status: "open",
       startedSeq: event.seq,
       startedAt: event.at,
-      endedAt: undefined,
       model: event.model,
       toolsOff: event.toolsOff,
       note: event.note,
       parts: [],
       calls: [],
-      finishReason: undefined,
-      usage: undefined,
-      error: undefined,
-      retryAt: undefined,
-      opaque: undefined,
-    };
+    });
     if (current && current.turn === event.turn && current.status !== "ended") {
       // A new attempt at the same turn drops whatever the abandoned one had written.
       return event.attempt > current.attempt ? { ...run, turn } : undefined;
@@ -215,8 +205,9 @@ function startTurn(thread: Thread, event: ThreadEvent & { type: "turn-started" }
 
 function onTurn(thread: Thread, event: ThreadEvent): Thread | undefined {
   return updateRun(thread, event.runId, (run) => {
-    const turn = run.turn && reduceTurn(run.turn, event);
-    if (!turn) return undefined;
+    const reduced = run.turn && reduceTurn(run.turn, event);
+    if (!reduced) return undefined;
+    const turn = turnOf(reduced);
     return turn.usage && turn.usage !== run.turn?.usage
       ? { ...run, turn, usage: addUsage(run.usage, turn.usage) }
       : { ...run, turn };
@@ -226,8 +217,9 @@ function onTurn(thread: Thread, event: ThreadEvent): Thread | undefined {
 /** Calls of the current turn only: a settled turn is never touched again. */
 function onCall(thread: Thread, event: ThreadEvent): Thread | undefined {
   return updateRun(thread, event.runId, (run) => {
-    const turn = run.turn && reduceCall(run.turn, event);
-    if (!turn) return undefined;
+    const reduced = run.turn && reduceCall(run.turn, event);
+    if (!reduced) return undefined;
+    const turn = turnOf(reduced);
     return event.type === "call-ready" ? { ...run, turn, callCount: run.callCount + 1 } : { ...run, turn };
   });
 }
@@ -250,7 +242,7 @@ function updateRun(
   const index = thread.active.findIndex((run) => run.runId === runId);
   const run = thread.active[index];
   const updated = run && update(run);
-  return updated && { ...thread, active: thread.active.with(index, updated) };
+  return updated && { ...thread, active: thread.active.with(index, runOf(updated)) };
 }
 
 function updateRoot(thread: Thread, runId: string | undefined, update: (run: Run) => Run): Thread | undefined {

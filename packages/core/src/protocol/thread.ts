@@ -182,6 +182,8 @@ export interface KeyRecord {
   readonly bodyHash: string;
   readonly seq: number;
   readonly runId?: string | undefined;
+  /** Of a decision: the call it decided. One record for each. */
+  readonly callId?: string | undefined;
 }
 
 /** A remembered approval. */

@@ -61,7 +61,11 @@ const ANSWER_WITHIN_MS = 10_000;
 export const STORE_LATE: string = "The store did not answer in time; try again.";
 
 /** What does not answer is not waited for: the caller gets `unavailable`, which may be tried again. */
-export async function inTime<Value>(engine: Engine, work: Promise<Value>, message: string = STORE_LATE): Promise<Value> {
+export async function inTime<Value>(
+  engine: Engine,
+  work: Promise<Value>,
+  message: string = STORE_LATE,
+): Promise<Value> {
   let cancel: () => void = () => undefined;
   const late = new Promise<never>((_, reject) => {
     cancel = engine.clock.after(ANSWER_WITHIN_MS, () => reject(new ToolRunError("unavailable", message)));
@@ -74,7 +78,11 @@ export async function inTime<Value>(engine: Engine, work: Promise<Value>, messag
 }
 
 /** A call of a service: also its own error is `unavailable` to the caller, and kept in the server's log. */
-export async function within<Value>(engine: Engine, work: Promise<Value>, message: string = STORE_LATE): Promise<Value> {
+export async function within<Value>(
+  engine: Engine,
+  work: Promise<Value>,
+  message: string = STORE_LATE,
+): Promise<Value> {
   try {
     return await inTime(engine, work, message);
   } catch (error) {

@@ -11,6 +11,7 @@ import type { AccessRequest, Engine } from "./engine.ts";
 import { errorResponse } from "./errors-on-the-wire.ts";
 import type { HttpOptions } from "./handle-request.ts";
 import { handleRequest } from "./handle-request.ts";
+import { createRecentBatches } from "./recent-batches.ts";
 import { findRuntime } from "./runtime.ts";
 import type { Verbs } from "./verbs.ts";
 import { createVerbs } from "./verbs.ts";
@@ -102,12 +103,17 @@ export function createEngine(
     onEvent: onEvent && ((event, thread) => onEvent(event, thread as ThreadView as View)), // the registered agent's thread
     report: (error) => report(options, error),
     drivers: new Map(),
+    recent: createRecentBatches(),
     maxActiveRuns: options.maxActiveRuns ?? 5,
   };
 }
 
+/** Each user's agent, with times that fit into a request. */
 function agentsOf({ agent }: ToolRunOptions, maxRequestMs: number): Engine["agentFor"] {
-  if (typeof agent === "function") return async (user) => fit(await agent({ user }), maxRequestMs);
+  if (typeof agent === "function") {
+    if (maxRequestMs === Number.POSITIVE_INFINITY) return (user) => agent({ user });
+    return async (user) => fit(await agent({ user }), maxRequestMs);
+  }
   checkBudget(agent, maxRequestMs);
   const fitted = fit(agent, maxRequestMs);
   return () => fitted;
@@ -148,7 +154,7 @@ function longestEffect(maxRequestMs: number): number {
 }
 
 /** What cannot fit into one request would be handed over for ever. */
-function checkBudget({ tools }: AnyAgent, maxRequestMs: number): void {
+function checkBudget({ tools }: Agent, maxRequestMs: number): void {
   const longestMs = longestEffect(maxRequestMs);
   for (const { name, tool } of tools.values()) {
     if (!tool.ownTimeout || tool.timeoutMs <= longestMs) continue;
@@ -160,7 +166,7 @@ function checkBudget({ tools }: AnyAgent, maxRequestMs: number): void {
 }
 
 /** An agent whose times fit into a request. */
-function fit(agent: AnyAgent, maxRequestMs: number): AnyAgent {
+function fit(agent: Agent, maxRequestMs: number): Agent {
   const longestMs = longestEffect(maxRequestMs);
   if (longestMs === Number.POSITIVE_INFINITY) return agent;
   const cut = (ms: number): number => Math.min(ms, longestMs);

@@ -46,7 +46,7 @@ export function decide(
     const results: DecisionResult[] = [];
     let current = thread;
     for (const decision of decisions) {
-      if (record && wasRecorded(current, decision)) {
+      if (record && wasRecorded(thread, writer, decision)) {
         results.push({ callId: decision.callId, ok: true });
         continue;
       }
@@ -65,10 +65,12 @@ export function decide(
   });
 }
 
-/** The same post again: this decision is the one in the log. */
-function wasRecorded(thread: Thread, { callId, action, digest }: DecisionBody): boolean {
-  const decision = findCall(thread, callId)?.call.decision;
-  return decision?.action === action && decision.digest === digest;
+/**
+ * The same post again: this decision counted. Asked by its key, because the call itself may be interrupted since:
+ * one wish to try again must never start two more attempts.
+ */
+function wasRecorded(thread: Thread, { user, key }: Writer, { callId }: DecisionBody): boolean {
+  return thread.keys.some((known) => known.key === key && known.userId === user.id && known.callId === callId);
 }
 
 interface Decided {

@@ -76,6 +76,7 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
     const result = await lease.untilDefinite(() => engine.store.append(id, { at: known.seq }, append));
     if (result.status === "ok" || (result.status === "conflict" && hasBatch(result.events, batch))) {
       known = proposal.thread;
+      engine.recent.add(batch, { events, thread: known });
       sinceSnapshot = snapshot ? 0 : sinceSnapshot + events.length;
       notify(engine, events, known, viewThread);
       // Deltas that are ready now travel in one event: the first went out at once, the rest waits for a breath.
@@ -96,7 +97,8 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
     return { accepted: false, thread: known, mayStartUntil: await lease.freshUntil() };
   };
 
-  engine.drivers.set(id, () => queue.poke());
+  const poke = (): void => queue.poke();
+  engine.drivers.set(id, poke);
   const loop = runLoop({ ...context, thread: claimed.thread, mayStartUntil: lease.until });
   try {
     let step = await loop.next();
@@ -109,7 +111,8 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
     }
   } finally {
     lease.close();
-    engine.drivers.delete(id);
+    // The next driver of this process may be here already: our last append let it in before its reply came back.
+    if (engine.drivers.get(id) === poke) engine.drivers.delete(id);
     await loop.return("superseded");
   }
   await afterwards();

@@ -5,6 +5,7 @@ import type { Thread } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";
 import type { ThreadView } from "../protocol/view-thread.ts";
 import type { ThreadStore } from "../store/thread-store.ts";
+import type { RecentBatches } from "./recent-batches.ts";
 
 /** What a user wants to do with a thread. */
 export type AccessAction = "read" | "send" | "decide" | "remove";
@@ -40,6 +41,7 @@ export interface Engine {
   readonly report: (error: unknown) => string;
   /** Drivers of this process, by thread: calling one makes it look into the log. */
   readonly drivers: Map<string, () => void>;
+  readonly recent: RecentBatches;
   readonly maxActiveRuns: number;
 }
 

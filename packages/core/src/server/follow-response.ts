@@ -2,7 +2,7 @@ import type { User } from "../protocol/typed.ts";
 import { accessOf, may, within } from "./access.ts";
 import type { Engine } from "./engine.ts";
 import type { Followed } from "./follow-thread.ts";
-import { followThread, isAtRest } from "./follow-thread.ts";
+import { followThread, frameOf, isAtRest } from "./follow-thread.ts";
 import { linkSignals } from "./link-signals.ts";
 import { snapshotBody } from "./snapshot-body.ts";
 import type { OpenThread } from "./thread-log.ts";
@@ -69,7 +69,7 @@ export async function followResponse(
         try {
           const { done, value } = await changes.next();
           if (done) return end();
-          if (value.type === "frame") running = !isAtRest(value.thread);
+          if (value.type === "events") running = !isAtRest(value.thread);
           const text = await toText(engine, user, value);
           if (!ended) controller.enqueue(encoder.encode(text));
         } catch (error) {
@@ -111,6 +111,6 @@ async function toText(engine: Engine, user: User, followed: Followed): Promise<s
     const body = snapshotBody(followed.open.thread, access, engine.clock.now());
     return `event: reset\nid: ${body.seq}\ndata: ${JSON.stringify(body)}\n\n`;
   }
-  const { frame } = followed;
+  const frame = frameOf(followed);
   return `id: ${frame.to}\ndata: ${JSON.stringify(frame)}\n\n`;
 }

@@ -13,7 +13,14 @@ import { readThread } from "./thread-log.ts";
 
 /** What a follower gets: ranges of the log, or that it has to start over. */
 export type Followed =
-  | { readonly type: "frame"; readonly frame: Frame; readonly thread: Thread }
+  | {
+      readonly type: "events";
+      /** The cursor before them. */
+      readonly after: number;
+      readonly events: readonly ThreadEvent[];
+      /** The thread with them. */
+      readonly thread: Thread;
+    }
   | { readonly type: "reset"; readonly open: OpenThread }
   | { readonly type: "removed" };
 
@@ -33,7 +40,7 @@ export async function* followThread(
 ): AsyncGenerator<Followed, void, undefined> {
   let thread = open.thread;
   if (stored === undefined) yield { type: "reset", open };
-  else if (after < thread.seq) yield { type: "frame", frame: frameOf(after, thread, parseAll(stored, after)), thread };
+  else if (after < thread.seq) yield { type: "events", after, events: parseAll(stored, after), thread };
   while (!isAtRest(thread) && !signal.aborted) {
     let restarted = false;
     for await (const change of engine.store.follow(thread.id, thread.seq, signal)) {
@@ -42,10 +49,10 @@ export async function* followThread(
         restarted = true;
         break;
       }
-      const from = thread.seq;
-      const events = parseAll(change.events, from);
-      for (const event of events) thread = reduceThread(thread, event);
-      if (thread.seq > from) yield { type: "frame", frame: frameOf(from, thread, events), thread };
+      const before = thread.seq;
+      const read = foldOn(engine, thread, change.events);
+      thread = read.thread;
+      if (thread.seq > before) yield { type: "events", after: before, ...read };
       if (isAtRest(thread)) return;
     }
     if (!restarted) return;
@@ -56,12 +63,38 @@ export async function* followThread(
   }
 }
 
+/** Joins stored events to a thread; whole batches of this process are taken as they were made. */
+function foldOn(
+  engine: Engine,
+  from: Thread,
+  stored: readonly StoredEvent[],
+): { readonly events: readonly ThreadEvent[]; readonly thread: Thread } {
+  const events: ThreadEvent[] = [];
+  let thread = from;
+  for (let index = 0; index < stored.length; ) {
+    const { seq, batch, data } = stored[index] as StoredEvent; // index is within the list
+    const known = engine.recent.get(batch);
+    if (known && seq === thread.seq + 1 && known.thread.seq < seq + stored.length - index) {
+      events.push(...known.events);
+      thread = known.thread;
+      index += known.events.length;
+      continue;
+    }
+    index++;
+    if (seq <= thread.seq) continue;
+    const event = parseEvent(data, seq);
+    events.push(event);
+    thread = reduceThread(thread, event);
+  }
+  return { events, thread };
+}
+
 function parseAll(stored: readonly StoredEvent[], after: number): readonly ThreadEvent[] {
   return stored.filter(({ seq }) => seq > after).map(({ seq, data }) => parseEvent(data, seq));
 }
 
 /** Covers every seq since the cursor, also those of events that stay on the server. */
-function frameOf(after: number, thread: Thread, events: readonly ThreadEvent[]): Frame {
+export function frameOf({ after, events, thread }: Followed & { readonly type: "events" }): Frame {
   const open = events.map(projectEvent).filter((event) => event !== undefined);
   return toFrame(after + 1, thread.seq, thread.at, open);
 }

@@ -79,7 +79,8 @@ export function createLease(
           return await call();
         } catch (error) {
           report(error);
-          if (closed || clock.monotonic() + wait >= until) throw new LeaseOver("The lease ended first.", { cause: error });
+          if (closed || clock.monotonic() + wait >= until)
+            throw new LeaseOver("The lease ended first.", { cause: error });
           await new Promise<void>((resolve) => clock.after(wait, resolve));
         }
       }

@@ -207,7 +207,7 @@ async function settled(engine: Engine, threadId: string): Promise<View> {
   let thread = open.thread;
   const stop = new AbortController();
   for await (const change of followThread(engine, open, thread.seq, [], stop.signal)) {
-    if (change.type === "frame") thread = change.thread;
+    if (change.type === "events") thread = change.thread;
     if (change.type === "reset") thread = change.open.thread;
     if (isAtRest(thread)) break;
   }

@@ -1,11 +1,15 @@
 import { alive, arrive, follow, stepsOf } from "./choices.ts";
 import { isSettledFor } from "./end-checker.ts";
-import { quiet } from "./explore.ts";
 import type { World } from "./world.ts";
 import { LEASE_MS } from "./world.ts";
 
 const ROUNDS = 6;
 const STEPS = 300;
+
+/** Lets everything run that does not need the scheduler. */
+export function quiet(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
 
 /** The faults are over: everything goes on in turn, leases end, somebody looks, a cron sweeps. */
 export async function recover(world: World, schedule: string[]): Promise<void> {
@@ -34,7 +38,8 @@ export async function recover(world: World, schedule: string[]): Promise<void> {
   }
 }
 
-async function drain(world: World, schedule: string[]): Promise<void> {
+/** Runs what goes on by itself, in turn, to its end or to the first violation. */
+export async function drain(world: World, schedule: string[]): Promise<void> {
   for (let count = 0; count < STEPS; count++) {
     await quiet();
     if (world.violations.length > 0) return;

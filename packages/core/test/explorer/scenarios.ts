@@ -98,8 +98,22 @@ export const scenarios: readonly Scenario[] = [
     name: "an interrupted call is tried again",
     ...PAY,
     people: [[SEND, APPROVE, { act: "retry", key: "retry", to: ["B", "A"] }]],
+    follows: 2,
   },
   { name: "two calls of one turn", ...PAY, calls: ["pay", "pay"], people: [[SEND, APPROVE, { ...APPROVE, key: "yes too" }]] },
+  {
+    name: "stop, and nobody drives posts",
+    ...PAY,
+    drivesPosts: false,
+    people: [[SEND], [{ act: "stop", key: "stop", to: ["B", "A"], when: isAsked }]],
+    follows: 1,
+  },
+  {
+    name: "stop a silent tool on its own server",
+    ...PAY,
+    tools: { pay: { silent: true } },
+    people: [[SEND, { ...APPROVE, to: ["A"] }], [{ act: "stop", key: "stop", to: ["A"], when: isStarted }]],
+  },
   {
     name: "followers drive",
     ...PAY,
@@ -108,3 +122,9 @@ export const scenarios: readonly Scenario[] = [
     follows: 3,
   },
 ];
+
+export function scenarioOf(name: string): Scenario {
+  const found = scenarios.find((scenario) => scenario.name === name);
+  if (!found) throw new Error(`There is no scenario "${name}".`);
+  return found;
+}

@@ -613,7 +613,15 @@ describe("nextAction", () => {
   });
 
   it("asks the model again behind the run it left off in", () => {
-    const log = [...begun, ...wholeTurn(["a"]), allowed("a"), started("a"), succeeded("a"), turnStarted(2), turnEnded(2)];
+    const log = [
+      ...begun,
+      ...wholeTurn(["a"]),
+      allowed("a"),
+      started("a"),
+      succeeded("a"),
+      turnStarted(2),
+      turnEnded(2),
+    ];
     const more = [ready("b", "plain", 2), allowed("b")];
     const action = nextAction(foldDrafts([...log, ...more]), RULES, NOW, ME);
     expect(named(action)).toEqual({ type: "start", run: "r", calls: ["b"] });

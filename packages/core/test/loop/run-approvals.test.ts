@@ -4,8 +4,8 @@ import { tool } from "../../src/agent/tool.ts";
 import type { Verdict } from "../../src/agent/verdict.ts";
 import { EFFECT_UNKNOWN, INPUT_CHANGED, NOT_RUN } from "../../src/model/call-result.ts";
 import type { View } from "../../src/protocol/typed.ts";
-import { call, calls, delay, say } from "../../src/testing/scripted-model.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
+import { call, calls, delay, say } from "../../src/testing/scripted-model.ts";
 import { fakeClock } from "../fake-clock.ts";
 import { clerk } from "../server/endpoint.ts";
 import { mortal } from "../server/mortal.ts";
@@ -134,6 +134,55 @@ describe("what waits for a person", () => {
   });
 });
 
+describe("a deploy between the approval and the start", () => {
+  const changed = async (second: object | undefined) => {
+    const clock = fakeClock();
+    const store = memoryStore({ clock });
+    const old = refunding();
+    const next = refunding(second);
+    // The platform of the first server ends its work with the response: it writes the approval and starts nothing.
+    const before = agentRun({
+      script: [call("refund", REFUND)],
+      tools: { refund: old.refund },
+      clock,
+      server: { store, livesOn: false },
+    });
+    const after = agentRun({
+      script: [say("Done.")],
+      tools: second ? { refund: next.refund } : {},
+      clock,
+      server: { store },
+    });
+    const { threadId } = await before.send({ user, message: "Go" });
+    const reader = before.get(`/${threadId}/events`).then((response) => response.text());
+    await clock.advance(0);
+    await reader;
+    const asked = await before.read({ user, threadId });
+    if (!asked) throw new Error("no thread");
+    await before.approve(only(asked), { user });
+    await after.sweep();
+    await clock.advance(0);
+    const thread = await after.read({ user, threadId });
+    return { step: thread?.steps[0], outcome: thread?.outcome, ran: [...old.ran, ...next.ran] };
+  };
+
+  it.each([
+    ["made the tool destructive", { destructive: true }],
+    ["took the tool away", undefined],
+  ])("that %s: it is not run, and the run goes on", async (_title, second) => {
+    const { step, outcome, ran } = await changed(second);
+    expect(step).toMatchObject({ status: "not-run", reason: "blocked", effect: "none" });
+    expect(ran).toEqual([]);
+    expect(outcome).toBe("completed");
+  });
+
+  it("that changed its description only: it runs", async () => {
+    const { ran, outcome } = await changed({ description: "Refund an order." });
+    expect(ran).toEqual([REFUND]);
+    expect(outcome).toBe("completed");
+  });
+});
+
 describe("several calls of one turn", () => {
   const two = calls(call("refund", REFUND), call("refund", { orderId: "7", amount: 1 }));
 
@@ -173,7 +222,10 @@ describe("several calls of one turn", () => {
     let looked = 0;
     const look = tool({ description: "Look.", inputSchema: z.object({}), readOnly: true, execute: () => ++looked });
     const { refund, ran } = refunding();
-    const run = agentRun({ script: [calls(call("look", {}), call("refund", REFUND)), say("Done.")], tools: { look, refund } });
+    const run = agentRun({
+      script: [calls(call("look", {}), call("refund", REFUND)), say("Done.")],
+      tools: { look, refund },
+    });
     const asked = await run.start();
     expect(asked.steps[0]).toMatchObject({ status: "succeeded", output: 1 });
     await (await run.approve(only(asked), { user })).settled();
@@ -251,18 +303,38 @@ describe("an edit", () => {
 
   it.each<[string, Partial<AgentRunOptions>, object, unknown, string]>([
     ["cannot escape a policy's deny", { policy: denyHigh }, {}, { ...REFUND, amount: 5_000 }, "forbidden"],
-    ["cannot escape a rule of the tool", {}, { approval: (input: typeof REFUND) => denyHigh({ input }) }, { ...REFUND, amount: 5_000 }, "forbidden"],
+    [
+      "cannot escape a rule of the tool",
+      {},
+      { approval: (input: typeof REFUND) => denyHigh({ input }) },
+      { ...REFUND, amount: 5_000 },
+      "forbidden",
+    ],
     [
       "cannot escape what a policy would change",
-      { policy: (call) => ((call.input as typeof REFUND).amount > 100 ? { modify: { ...REFUND, amount: 100 } } : "ask") },
+      {
+        policy: (call) => ((call.input as typeof REFUND).amount > 100 ? { modify: { ...REFUND, amount: 100 } } : "ask"),
+      },
       {},
       { ...REFUND, amount: 5_000 },
       "forbidden",
     ],
     ["must fit the schema", {}, {}, { ...REFUND, amount: -1 }, "invalid-input"],
     ["is a full replacement", {}, {}, { amount: 1 }, "invalid-input"],
-    ["is refused where nothing may be changed", {}, { approval: { ask: { editable: false } } }, { ...REFUND, amount: 1 }, "invalid-input"],
-    ["is refused for a field that may not be changed", {}, { approval: { ask: { editable: ["amount"] } } }, { orderId: "7", amount: 1 }, "invalid-input"],
+    [
+      "is refused where nothing may be changed",
+      {},
+      { approval: { ask: { editable: false } } },
+      { ...REFUND, amount: 1 },
+      "invalid-input",
+    ],
+    [
+      "is refused for a field that may not be changed",
+      {},
+      { approval: { ask: { editable: ["amount"] } } },
+      { orderId: "7", amount: 1 },
+      "invalid-input",
+    ],
   ])("%s", async (_title, options, more, input, code) => {
     const { run, ran } = refundRun(options, more);
     const step = only(await run.start());
@@ -303,7 +375,9 @@ describe("a policy", () => {
   });
 
   it("that changes the input and asks: the changed one is shown, and runs when approved", async () => {
-    const { run, ran } = refundRun({ policy: () => ({ modify: { orderId: "1042", amount: 10 }, then: "ask" }) });
+    // biome-ignore lint/suspicious/noThenProperty: the verdict's own field
+    const changing = (): Verdict => ({ modify: { orderId: "1042", amount: 10 }, then: "ask" });
+    const { run, ran } = refundRun({ policy: changing });
     const step = only(await run.start());
     expect(step.input).toEqual({ orderId: "1042", amount: 10 });
     await (await run.approve(step, { user })).settled();
@@ -330,7 +404,12 @@ describe("a policy", () => {
   });
 
   it.each<[string, () => unknown]>([
-    ["throws", () => { throw new Error("policy s3cret"); }],
+    [
+      "throws",
+      () => {
+        throw new Error("policy s3cret");
+      },
+    ],
     ["rejects", () => Promise.reject(new Error("policy s3cret"))],
     ["answers null", () => null],
     ["answers a word that is no verdict", () => "deny"],
@@ -338,7 +417,11 @@ describe("a policy", () => {
     ["answers an empty object", () => ({})],
   ])("that %s: the call is not run, the run goes on, the words stay on the server", async (_title, policy) => {
     const { ran, refund } = refunding({ readOnly: true });
-    const run = agentRun({ script: [call("refund", REFUND), say("Done.")], tools: { refund }, policy: policy as never });
+    const run = agentRun({
+      script: [call("refund", REFUND), say("Done.")],
+      tools: { refund },
+      policy: policy as never,
+    });
     const thread = await run.start();
     expect(thread.steps[0]).toMatchObject({ status: "not-run", reason: "blocked" });
     expect(thread.outcome).toBe("completed");
@@ -367,7 +450,11 @@ describe("a message", () => {
       description: "x",
       inputSchema: z.object({}),
       readOnly: true,
-      execute: () => new Promise<void>((resolve) => { count++; finish = resolve; }),
+      execute: () =>
+        new Promise<void>((resolve) => {
+          count++;
+          finish = resolve;
+        }),
     });
     const run = agentRun({ script: [call("act", {}), say("Done.")], tools: { act } });
     const threadId = await run.begin();
@@ -412,7 +499,8 @@ describe("a message", () => {
     expect(thread.runs.map(({ text }) => text)).toEqual(["Answer one", "Answer two"]);
     const read = await run.store.read(threadId);
     if (!read || "gone" in read) throw new Error("no log");
-    const batchOf = (type: string) => read.events.filter(({ data }) => data.includes(`"type":"${type}"`)).map(({ batch }) => batch);
+    const batchOf = (type: string) =>
+      read.events.filter(({ data }) => data.includes(`"type":"${type}"`)).map(({ batch }) => batch);
     expect(batchOf("run-started")[1]).toBe(batchOf("run-ended")[0]);
   });
 

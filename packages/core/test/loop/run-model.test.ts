@@ -30,11 +30,15 @@ describe("a model attempt that fails", () => {
     ["an error that is none of ours", [fail(new TypeError("fetch failed"))], 500],
     ["a stream that breaks off in a text", [say("Half a sent"), fail("socket closed")], 500],
     ["a stream without an end", [say("Half a sent"), cut()], 500],
-    ["an answer that ends inside the arguments of a call", [
-      { type: "call-start", id: "1", name: "noop" },
-      { type: "call-input", id: "1", text: '{"a' },
-      { type: "end", reason: "length" },
-    ], 500],
+    [
+      "an answer that ends inside the arguments of a call",
+      [
+        { type: "call-start", id: "1", name: "noop" },
+        { type: "call-input", id: "1", text: '{"a' },
+        { type: "end", reason: "length" },
+      ],
+      500,
+    ],
     ["an empty stream", [cut()], 500],
   ] as const)("%s: it is tried again after a while, and its text is dropped", async (_title, turn, wait) => {
     const run = once(...turn);
@@ -277,7 +281,13 @@ describe("limits", () => {
     });
     const thread = await run.start();
     expect(count).toBe(2);
-    expect(thread.steps.map(({ status }) => status)).toEqual(["succeeded", "succeeded", "not-run", "not-run", "not-run"]);
+    expect(thread.steps.map(({ status }) => status)).toEqual([
+      "succeeded",
+      "succeeded",
+      "not-run",
+      "not-run",
+      "not-run",
+    ]);
     expect(thread).toMatchObject({ outcome: "limited", limit: "calls" });
     expect(String(lastResults(run.model.requests.at(-1))[2])).toContain("2 calls");
   });
@@ -318,7 +328,10 @@ describe("usage", () => {
   it("adds up over the turns and keeps what nobody reported unreported", async () => {
     const usage = { inputTokens: 100, outputTokens: 50 };
     const run = agentRun({
-      script: [calls(call("noop", {}), { type: "end", reason: "tools", usage }), calls(say("Done."), { type: "end", reason: "stop", usage })],
+      script: [
+        calls(call("noop", {}), { type: "end", reason: "tools", usage }),
+        calls(say("Done."), { type: "end", reason: "stop", usage }),
+      ],
       tools: { noop },
     });
     expect((await run.start()).usage).toEqual({ inputTokens: 200, outputTokens: 100 });
@@ -327,7 +340,14 @@ describe("usage", () => {
 
 describe("an agent whose own code fails", () => {
   it.each([
-    ["instructions throw", { instructions: () => { throw new Error("no tenant"); } }],
+    [
+      "instructions throw",
+      {
+        instructions: () => {
+          throw new Error("no tenant");
+        },
+      },
+    ],
   ])("%s: the run ends failed, settled and with a reference on the server", async (_title, more) => {
     const run = agentRun({ script: [say("never")], ...more });
     const thread = await run.start();

@@ -138,9 +138,12 @@ describe("a tool that hangs", () => {
   });
 
   it("and listens to its signal ends at once on a stop", async () => {
-    const run = oneCall((_input, { signal }) => new Promise((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason));
-    }));
+    const run = oneCall(
+      (_input, { signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+        }),
+    );
     const threadId = await run.begin();
     await run.stop({ user: clerk, threadId });
     await run.clock.advance(0);
@@ -172,8 +175,24 @@ describe("a tool that returns", () => {
     ["a bigint", () => ({ total: 12n }), { total: "12" }],
     ["a function", () => () => 1, null],
     ["a date", () => new Date(0), "1970-01-01T00:00:00.000Z"],
-    ["a value whose toJSON throws", () => ({ toJSON: () => { throw new Error("no"); } }), "[This result could not be read.]"],
-    ["a value whose getter throws", () => ({ get total() { throw new Error("no"); } }), "[This result could not be read.]"],
+    [
+      "a value whose toJSON throws",
+      () => ({
+        toJSON: () => {
+          throw new Error("no");
+        },
+      }),
+      "[This result could not be read.]",
+    ],
+    [
+      "a value whose getter throws",
+      () => ({
+        get total() {
+          throw new Error("no");
+        },
+      }),
+      "[This result could not be read.]",
+    ],
     ["a map", () => new Map([["a", 1]]), {}],
     ["not a number", () => Number.NaN, null],
   ])("%s: the step has it as JSON", async (_title, execute, output) => {

@@ -53,7 +53,10 @@ describe("a request with a time limit", () => {
     const { threadId } = await server.send({ user: clerk, message: "Go" });
     await clock.advance(27_000);
     const calls = (await server.thread(threadId)).runs.concat((await server.thread(threadId)).active)[0];
-    expect((calls?.turns[0] ?? calls?.turn)?.calls[0]).toMatchObject({ status: "failed", error: { code: "timed-out" } });
+    expect((calls?.turns[0] ?? calls?.turn)?.calls[0]).toMatchObject({
+      status: "failed",
+      error: { code: "timed-out" },
+    });
   });
 
   it("hands over before what does not fit, asks to be woken, and the next one goes on", async () => {
@@ -71,7 +74,11 @@ describe("a request with a time limit", () => {
         },
       });
     const model = scriptedModel([call("first", {}), call("second", {}), say("Done.")], { clock });
-    const agent = defineAgent({ model, tools: { first: takes("first"), second: takes("second") }, modelSilenceMs: 1_000 });
+    const agent = defineAgent({
+      model,
+      tools: { first: takes("first"), second: takes("second") },
+      modelSilenceMs: 1_000,
+    });
     const woken: unknown[] = [];
     const server = endpoint({ agent, clock, maxRequestMs: 30_000, wake: (...call) => void woken.push(call) });
     const { threadId } = await server.send({ user: clerk, message: "Go" });

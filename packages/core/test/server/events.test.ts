@@ -278,7 +278,9 @@ describe("a reader that goes away", () => {
     await made.response.body?.cancel();
     for (let visit = 0; visit < 200; visit++) {
       const abort = new AbortController();
-      const response = await made.server.handle(new Request(`${BASE}/${made.threadId}/events`, { signal: abort.signal }));
+      const response = await made.server.handle(
+        new Request(`${BASE}/${made.threadId}/events`, { signal: abort.signal }),
+      );
       await readStream(response).next();
       abort.abort();
     }
@@ -320,7 +322,15 @@ describe("a cursor that does not join on", () => {
     let thread = await made.server.thread(threadId);
     const snapshots: number[] = [];
     for (const title of ["One", "Two"]) {
-      const rename = { type: "thread-renamed", title, by: clerk, key: title, bodyHash: "h", at: thread.at, v: 1 } as const;
+      const rename = {
+        type: "thread-renamed",
+        title,
+        by: clerk,
+        key: title,
+        bodyHash: "h",
+        at: thread.at,
+        v: 1,
+      } as const;
       const at = thread.seq;
       thread = fold([{ ...rename, seq: at + 1 }], thread);
       const events = [{ control: true, data: serialiseEvent(rename) }];

@@ -70,21 +70,27 @@ function* spoiled(value: unknown, path: readonly (string | number)[] = []): Gene
       for (const [title, spoilt] of spoiled(inner, [...path, name])) yield [title, { ...value, [name]: spoilt }];
     }
     yield [`${path.join(".") || "the body"} has an unknown field`, { ...value, surprise: 1 }];
-    yield [`${path.join(".") || "the body"} has a field __proto__`, JSON.parse(`{"__proto__":1,${JSON.stringify(value).slice(1)}`)];
+    yield [
+      `${path.join(".") || "the body"} has a field __proto__`,
+      JSON.parse(`{"__proto__":1,${JSON.stringify(value).slice(1)}`),
+    ];
   }
 }
 
 describe("a write that is not what the endpoint takes", () => {
-  it.each(each(WRITES))("%s: every field of another type, missing or unknown is a 400 that says where", async (_name, write) => {
-    const made = await waitingShop();
-    let count = 0;
-    for (const [title, body] of spoiled(write.body(made))) {
-      count++;
-      const error = await refused(made, jsonRequest(pathOf(write, made.threadId), body), 400, "bad-request");
-      expect(error.issues?.length, title).toBeGreaterThan(0);
-    }
-    expect(count).toBeGreaterThan(15);
-  });
+  it.each(each(WRITES))(
+    "%s: every field of another type, missing or unknown is a 400 that says where",
+    async (_name, write) => {
+      const made = await waitingShop();
+      let count = 0;
+      for (const [title, body] of spoiled(write.body(made))) {
+        count++;
+        const error = await refused(made, jsonRequest(pathOf(write, made.threadId), body), 400, "bad-request");
+        expect(error.issues?.length, title).toBeGreaterThan(0);
+      }
+      expect(count).toBeGreaterThan(15);
+    },
+  );
 
   it.each(each(WRITES))("%s: text that is no JSON is a 400", async (_name, write) => {
     const made = await waitingShop();
@@ -102,7 +108,10 @@ describe("a write that is not what the endpoint takes", () => {
 
   it.each(each(WRITES))("%s: nesting without end is a 400", async (_name, write) => {
     const made = await waitingShop();
-    for (const nested of ["[".repeat(200_000) + "]".repeat(200_000), '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000)]) {
+    for (const nested of [
+      "[".repeat(200_000) + "]".repeat(200_000),
+      '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000),
+    ]) {
       await refused(made, jsonRequest(pathOf(write, made.threadId), nested), 400, "bad-request");
     }
   });
@@ -111,7 +120,12 @@ describe("a write that is not what the endpoint takes", () => {
     const made = await waitingShop();
     const input = "[".repeat(100_000) + "]".repeat(100_000);
     const decision = JSON.stringify({ ...approval(made.step), input: "HERE" }).replace('"HERE"', input);
-    await refused(made, jsonRequest(`/${made.threadId}/decisions`, `{"decisions":[${decision}],"key":"k"}`), 400, "bad-request");
+    await refused(
+      made,
+      jsonRequest(`/${made.threadId}/decisions`, `{"decisions":[${decision}],"key":"k"}`),
+      400,
+      "bad-request",
+    );
   });
 
   it("a text that is half a character is a 400", async () => {
@@ -151,7 +165,14 @@ describe("a write that is not what the endpoint takes", () => {
 
   it.each(each(WRITES))("%s: another content type is a 415", async (_name, write) => {
     const made = await waitingShop();
-    const types = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "text/json", "application/jsonp", ""];
+    const types = [
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data",
+      "text/json",
+      "application/jsonp",
+      "",
+    ];
     for (const type of types) {
       const request = jsonRequest(pathOf(write, made.threadId), write.body(made), { "content-type": type });
       await refused(made, request, 415, "unsupported-media-type");
@@ -166,10 +187,19 @@ describe("a write that is not what the endpoint takes", () => {
   });
 
   it.each([
-    ["101 decisions", (made: WaitingShop) => ({ decisions: Array.from({ length: 101 }, () => approval(made.step)), key: "k" })],
+    [
+      "101 decisions",
+      (made: WaitingShop) => ({ decisions: Array.from({ length: 101 }, () => approval(made.step)), key: "k" }),
+    ],
     ["no decision", () => ({ decisions: [], key: "k" })],
-    ["an action there is none of", (made: WaitingShop) => ({ decisions: [{ ...approval(made.step), action: "run" }], key: "k" })],
-    ["a scope there is none of", (made: WaitingShop) => ({ decisions: [{ ...approval(made.step), scope: "all" }], key: "k" })],
+    [
+      "an action there is none of",
+      (made: WaitingShop) => ({ decisions: [{ ...approval(made.step), action: "run" }], key: "k" }),
+    ],
+    [
+      "a scope there is none of",
+      (made: WaitingShop) => ({ decisions: [{ ...approval(made.step), scope: "all" }], key: "k" }),
+    ],
     ["a key of 201 characters", (made: WaitingShop) => ({ decisions: [approval(made.step)], key: "k".repeat(201) })],
   ])("%s is a 400", async (_title, body) => {
     const made = await waitingShop();
@@ -197,7 +227,10 @@ describe("a write from another site", () => {
     ["the Origin null", { origin: "null" }],
     ["an Origin that is no URL", { origin: "shop.test" }],
     ["an Origin that begins like ours", { origin: "https://shop.test.evil.test" }],
-    ["Sec-Fetch-Site: cross-site and our own host over http", { "sec-fetch-site": "cross-site", origin: "http://shop.test" }],
+    [
+      "Sec-Fetch-Site: cross-site and our own host over http",
+      { "sec-fetch-site": "cross-site", origin: "http://shop.test" },
+    ],
     ["Sec-Fetch-Site: none and another Origin", { "sec-fetch-site": "none", origin: "https://evil.test" }],
   ];
 
@@ -214,23 +247,40 @@ describe("a write from another site", () => {
     ["Sec-Fetch-Site: same-origin", { "sec-fetch-site": "same-origin", origin: "https://shop.test" }],
     ["neither header, as a program", {}],
     ["an allowed Origin", { origin: "https://app.test", "sec-fetch-site": "cross-site" }],
-    ["the Host header of our Origin, where the server knows itself by another name", { origin: "https://www.shop.test", host: "www.shop.test" }],
+    [
+      "the Host header of our Origin, where the server knows itself by another name",
+      { origin: "https://www.shop.test", host: "www.shop.test" },
+    ],
   ])("with %s is let in", async (_title, headers) => {
     const made = await waitingShop({ allowedOrigins: ["https://app.test"] });
-    const response = await made.server.post(`/${made.threadId}/title`, { title: "Mine", key: "k" }, headers as Record<string, string>);
+    const response = await made.server.post(
+      `/${made.threadId}/title`,
+      { title: "Mine", key: "k" },
+      headers as Record<string, string>,
+    );
     expect(response.status).toBe(200);
   });
 });
 
 describe("who asks", () => {
-  const ALL: readonly { readonly name: string; request(made: WaitingShop, headers: Record<string, string>, id?: string): Request }[] = [
+  const ALL: readonly {
+    readonly name: string;
+    request(made: WaitingShop, headers: Record<string, string>, id?: string): Request;
+  }[] = [
     ...OF_A_THREAD.map((write) => ({
       name: write.name,
-      request: (made: WaitingShop, headers: Record<string, string>, id = made.threadId) => jsonRequest(pathOf(write, id), write.body(made), headers),
+      request: (made: WaitingShop, headers: Record<string, string>, id = made.threadId) =>
+        jsonRequest(pathOf(write, id), write.body(made), headers),
     })),
     { name: "GET", request: (made, headers, id = made.threadId) => new Request(`${BASE}/${id}`, { headers }) },
-    { name: "GET events", request: (made, headers, id = made.threadId) => new Request(`${BASE}/${id}/events`, { headers }) },
-    { name: "DELETE", request: (made, headers, id = made.threadId) => new Request(`${BASE}/${id}`, { method: "DELETE", headers }) },
+    {
+      name: "GET events",
+      request: (made, headers, id = made.threadId) => new Request(`${BASE}/${id}/events`, { headers }),
+    },
+    {
+      name: "DELETE",
+      request: (made, headers, id = made.threadId) => new Request(`${BASE}/${id}`, { method: "DELETE", headers }),
+    },
   ];
 
   it.each(each(ALL))("%s: nobody gets a 401, whether or not there is such a thread", async (_name, { request }) => {
@@ -240,12 +290,15 @@ describe("who asks", () => {
     expect(await refused(made, request(made, headers, "unknown"), 401, "unauthenticated")).toEqual(known);
   });
 
-  it.each(each(ALL))("%s: another user's thread is a 404 that looks like an unknown one", async (_name, { request }) => {
-    const made = await waitingShop();
-    const foreign = await refused(made, request(made, { "x-user": "mallory" }), 404, "not-found");
-    const unknown = await refused(made, request(made, { "x-user": "mallory" }, "nO-such_thread"), 404, "not-found");
-    expect(foreign).toEqual(unknown);
-  });
+  it.each(each(ALL))(
+    "%s: another user's thread is a 404 that looks like an unknown one",
+    async (_name, { request }) => {
+      const made = await waitingShop();
+      const foreign = await refused(made, request(made, { "x-user": "mallory" }), 404, "not-found");
+      const unknown = await refused(made, request(made, { "x-user": "mallory" }, "nO-such_thread"), 404, "not-found");
+      expect(foreign).toEqual(unknown);
+    },
+  );
 
   it.each(each(ALL))("%s: an id that can be none is a 404", async (_name, { request }) => {
     const made = await waitingShop();
@@ -254,15 +307,21 @@ describe("who asks", () => {
     }
   });
 
-  it.each(each(ALL.filter(({ name }) => !name.startsWith("GET"))))("%s: a viewer gets a 403", async (name, { request }) => {
-    const made = await waitingShop({ authorize: ({ user, action, owner }) => user.id === owner || action === "read" });
-    await refused(made, request(made, { "x-user": "viewer" }), 403, "forbidden");
-    expect((await made.server.get(`/${made.threadId}`, { "x-user": "viewer" })).status, name).toBe(200);
-  });
+  it.each(each(ALL.filter(({ name }) => !name.startsWith("GET"))))(
+    "%s: a viewer gets a 403",
+    async (name, { request }) => {
+      const made = await waitingShop({
+        authorize: ({ user, action, owner }) => user.id === owner || action === "read",
+      });
+      await refused(made, request(made, { "x-user": "viewer" }), 403, "forbidden");
+      expect((await made.server.get(`/${made.threadId}`, { "x-user": "viewer" })).status, name).toBe(200);
+    },
+  );
 
   it("the list shows one's own threads only", async () => {
     const made = await waitingShop();
-    const listOf = async (user: string): Promise<{ rows: unknown[] }> => (await made.server.get("", { "x-user": user })).json();
+    const listOf = async (user: string): Promise<{ rows: unknown[] }> =>
+      (await made.server.get("", { "x-user": user })).json();
     expect((await listOf("clerk")).rows).toHaveLength(1);
     expect((await listOf("mallory")).rows).toEqual([]);
   });
@@ -376,10 +435,16 @@ describe("a decision the step does not take", () => {
   it("after its time is a 410, and says so again", async () => {
     const made = await waitingShop({ refund: { approval: { ask: { expiresInMs: 1_000 } } } });
     await made.server.clock.advance(1_000);
-    expect(await errorOf(await decide(made, approval(made.step), "k1"))).toMatchObject({ status: 410, code: "expired" });
+    expect(await errorOf(await decide(made, approval(made.step), "k1"))).toMatchObject({
+      status: 410,
+      code: "expired",
+    });
     await made.server.clock.advance(0);
     const before = await made.server.events(made.threadId);
-    expect(await errorOf(await decide(made, approval(made.step), "k2"))).toMatchObject({ status: 410, code: "expired" });
+    expect(await errorOf(await decide(made, approval(made.step), "k2"))).toMatchObject({
+      status: 410,
+      code: "expired",
+    });
     expect(await made.server.events(made.threadId)).toEqual(before);
     expect(made.ran).toEqual([]);
   });
@@ -403,7 +468,11 @@ describe("a decision the step does not take", () => {
 
   it("after a deploy that fixed a description is taken", async () => {
     const made = await waitingShop();
-    const deployed = shop({ store: made.server.store, refund: { description: "Refunds an order." }, script: [say("Done.")] });
+    const deployed = shop({
+      store: made.server.store,
+      refund: { description: "Refunds an order." },
+      script: [say("Done.")],
+    });
     const body = { decisions: [approval(made.step)], key: "k" };
     expect((await deployed.server.post(`/${made.threadId}/decisions`, body)).status).toBe(200);
     await deployed.server.clock.advance(0);
@@ -509,7 +578,9 @@ describe("too many active runs", () => {
     const error = await errorOf(await server.post("", { message: { text: "Hi" }, key: "b" }));
     expect(error).toMatchObject({ status: 429, code: "too-many" });
     expect((await server.store.list(undefined)).rows).toHaveLength(1);
-    expect((await server.post(`/${first.threadId}/messages`, { message: { text: "More" }, key: "c" })).status).toBe(202);
+    expect((await server.post(`/${first.threadId}/messages`, { message: { text: "More" }, key: "c" })).status).toBe(
+      202,
+    );
     expect((await server.post("", { message: { text: "Hi" }, key: "a" })).status).toBe(201);
   });
 
@@ -521,12 +592,24 @@ describe("too many active runs", () => {
 
 describe("a store that", () => {
   const METHODS = ["read", "append", "list", "remove"] as const;
-  const REQUESTS: readonly { readonly name: string; readonly uses: readonly string[]; request(made: WaitingShop): Request }[] = [
+  const REQUESTS: readonly {
+    readonly name: string;
+    readonly uses: readonly string[];
+    request(made: WaitingShop): Request;
+  }[] = [
     { name: "GET /threads", uses: ["list"], request: () => new Request(BASE) },
     { name: "GET", uses: ["read"], request: ({ threadId }) => new Request(`${BASE}/${threadId}`) },
     { name: "GET events", uses: ["read"], request: ({ threadId }) => new Request(`${BASE}/${threadId}/events`) },
-    { name: "DELETE", uses: ["read", "remove"], request: ({ threadId }) => new Request(`${BASE}/${threadId}`, { method: "DELETE" }) },
-    { name: "POST /threads", uses: ["read", "append", "list"], request: () => jsonRequest("", { message: { text: "Hi" }, key: "n" }) },
+    {
+      name: "DELETE",
+      uses: ["read", "remove"],
+      request: ({ threadId }) => new Request(`${BASE}/${threadId}`, { method: "DELETE" }),
+    },
+    {
+      name: "POST /threads",
+      uses: ["read", "append", "list"],
+      request: () => jsonRequest("", { message: { text: "Hi" }, key: "n" }),
+    },
     ...OF_A_THREAD.filter(({ path }) => path !== "/continue" && path !== "/revoke").map((write) => ({
       name: write.name,
       uses: ["read", "append"],
@@ -534,7 +617,11 @@ describe("a store that", () => {
     })),
   ];
   const CASES = METHODS.flatMap((method) =>
-    REQUESTS.filter(({ uses }) => uses.includes(method)).map(({ name, request }) => ({ name: `${method} for ${name}`, method, request })),
+    REQUESTS.filter(({ uses }) => uses.includes(method)).map(({ name, request }) => ({
+      name: `${method} for ${name}`,
+      method,
+      request,
+    })),
   );
   const SECRET = "ECONNREFUSED redis://admin:hunter2@10.0.0.7";
 
@@ -546,19 +633,22 @@ describe("a store that", () => {
     return { made, server };
   };
 
-  it.each(each(CASES))("hangs in %s: a 503 after ten seconds, and no timer stays", async (_name, { method, request }) => {
-    const { made, server } = await broken(method, () => new Promise<never>(() => undefined));
-    let answered = false;
-    const answer = server.handle(request(made)).finally(() => {
-      answered = true;
-    });
-    await server.clock.advance(9_999);
-    expect(answered).toBe(false);
-    await server.clock.advance(1);
-    expect(answered).toBe(true);
-    expect(await errorOf(await answer)).toMatchObject({ status: 503, code: "unavailable" });
-    expect(server.clock.armed).toBe(0);
-  });
+  it.each(each(CASES))(
+    "hangs in %s: a 503 after ten seconds, and no timer stays",
+    async (_name, { method, request }) => {
+      const { made, server } = await broken(method, () => new Promise<never>(() => undefined));
+      let answered = false;
+      const answer = server.handle(request(made)).finally(() => {
+        answered = true;
+      });
+      await server.clock.advance(9_999);
+      expect(answered).toBe(false);
+      await server.clock.advance(1);
+      expect(answered).toBe(true);
+      expect(await errorOf(await answer)).toMatchObject({ status: 503, code: "unavailable" });
+      expect(server.clock.armed).toBe(0);
+    },
+  );
 
   it.each(each(CASES))("throws in %s: a 503 whose reference finds the error", async (_name, { method, request }) => {
     const { made, server } = await broken(method, () => Promise.reject(new Error(SECRET)));

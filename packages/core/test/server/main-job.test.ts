@@ -69,7 +69,9 @@ describe("the main job", () => {
     const asked = await (await toolrun.send({ user: clerk, message: "Refund 1042" })).settled();
     const [step] = asked.pending;
     if (!step) throw new Error("nothing asked");
-    const ended = await (await toolrun.approve(step, { user: clerk, input: { orderId: "1042", amount: 20 } })).settled();
+    const ended = await (
+      await toolrun.approve(step, { user: clerk, input: { orderId: "1042", amount: 20 } })
+    ).settled();
     expect(ended.outcome).toBe("completed");
     expect(refunds).toEqual([{ orderId: "1042", amount: 20 }]);
     expect(JSON.stringify(model.requests.at(-1))).toContain("20");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { ThreadStore } from "../../src/store/thread-store.ts";
-import { calls, call, say } from "../../src/testing/scripted-model.ts";
+import { call, calls, say } from "../../src/testing/scripted-model.ts";
 import { fakeClock } from "../fake-clock.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { clerk } from "./endpoint.ts";
@@ -52,7 +52,8 @@ async function outcomeOf(response: Response): Promise<Outcome> {
 /** What the log says was decided and run. */
 async function logged({ server, threadId, step }: WaitingShop) {
   const events = await server.events(threadId);
-  const of = (type: string) => events.filter((event) => event.type === type && "callId" in event && event.callId === step.id);
+  const of = (type: string) =>
+    events.filter((event) => event.type === type && "callId" in event && event.callId === step.id);
   const started = of("call-started");
   return {
     decisions: of("decision-recorded").length,
@@ -83,7 +84,9 @@ describe("one decision, posted many times at once", () => {
   it.each(CASES)("%i times with the same key over %i servers: it ran once and all hear so", async (count, servers) => {
     for (const seed of SEEDS) {
       const all = await twoServers(seed);
-      const posts = Array.from({ length: count }, (_, index) => approve(all.servers[index % servers] ?? all.made.server, all.made, "same"));
+      const posts = Array.from({ length: count }, (_, index) =>
+        approve(all.servers[index % servers] ?? all.made.server, all.made, "same"),
+      );
       const answers = await Promise.all(posts);
       expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: count }, () => 200));
       const bodies = await Promise.all(answers.map((answer) => answer.text()));
@@ -94,30 +97,37 @@ describe("one decision, posted many times at once", () => {
     }
   });
 
-  it.each(CASES)("%i times with different keys over %i servers: one decides, the others hear who did", async (count, servers) => {
-    for (const seed of SEEDS) {
-      const all = await twoServers(seed);
-      const posts = Array.from({ length: count }, (_, index) => approve(all.servers[index % servers] ?? all.made.server, all.made, `k${index}`));
-      const answers = await Promise.all(posts);
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-      for (const answer of answers) {
-        if (answer.status === 200) continue;
-        const error = await errorOf(answer);
-        expect(error).toMatchObject({ status: 409, code: "decided" });
-        expect(error.step?.decision).toMatchObject({ action: "approve", by: clerk });
+  it.each(CASES)(
+    "%i times with different keys over %i servers: one decides, the others hear who did",
+    async (count, servers) => {
+      for (const seed of SEEDS) {
+        const all = await twoServers(seed);
+        const posts = Array.from({ length: count }, (_, index) =>
+          approve(all.servers[index % servers] ?? all.made.server, all.made, `k${index}`),
+        );
+        const answers = await Promise.all(posts);
+        expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+        for (const answer of answers) {
+          if (answer.status === 200) continue;
+          const error = await errorOf(answer);
+          expect(error).toMatchObject({ status: 409, code: "decided" });
+          expect(error.step?.decision).toMatchObject({ action: "approve", by: clerk });
+        }
+        await all.made.server.clock.advance(100);
+        expect(all.ran()).toBe(1);
+        expect(await logged(all.made)).toEqual(ONCE);
       }
-      await all.made.server.clock.advance(100);
-      expect(all.ran()).toBe(1);
-      expect(await logged(all.made)).toEqual(ONCE);
-    }
-  });
+    },
+  );
 });
 
 describe("opposite wishes at once", () => {
   it.each(SEEDS)("approve and deny: the first in the log holds for both (seed %i)", async (seed) => {
     const { made, servers, ran } = await twoServers(seed);
     const [first = made.server, second = made.server] = seed % 2 ? servers : servers.toReversed();
-    const outcomes = await Promise.all([approve(first, made, "yes"), deny(second, made, "no")].map(async (answer) => outcomeOf(await answer)));
+    const outcomes = await Promise.all(
+      [approve(first, made, "yes"), deny(second, made, "no")].map(async (answer) => outcomeOf(await answer)),
+    );
     await made.server.clock.advance(100);
     expect(outcomes.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(outcomes.filter(({ code }) => code === "decided")).toHaveLength(1);
@@ -146,7 +156,10 @@ describe("opposite wishes at once", () => {
     const { made, servers, ran } = await twoServers(seed);
     const [first = made.server, second = made.server] = seed % 2 ? servers : servers.toReversed();
     const message = { message: { text: "No" }, pending: "deny", key: "m" };
-    const [approved, sent] = await Promise.all([approve(first, made, "yes"), second.post(`/${made.threadId}/messages`, message)]);
+    const [approved, sent] = await Promise.all([
+      approve(first, made, "yes"),
+      second.post(`/${made.threadId}/messages`, message),
+    ]);
     await made.server.clock.advance(5_000);
     expect(sent.status).toBe(202);
     expect(ran()).toBe(approved.status === 200 ? 1 : 0);
@@ -156,7 +169,10 @@ describe("opposite wishes at once", () => {
   it.each(SEEDS)("approve and remove: nothing is left, and nothing ran twice (seed %i)", async (seed) => {
     const { made, servers, ran } = await twoServers(seed);
     const [first = made.server, second = made.server] = servers;
-    const [approved] = await Promise.all([approve(first, made, "yes"), second.remove({ user: clerk, threadId: made.threadId })]);
+    const [approved] = await Promise.all([
+      approve(first, made, "yes"),
+      second.remove({ user: clerk, threadId: made.threadId }),
+    ]);
     await made.server.clock.advance(60_000);
     expect([200, 404]).toContain(approved.status);
     expect(ran()).toBeLessThanOrEqual(1);
@@ -208,9 +224,21 @@ describe("a forged decision", () => {
       400,
       "invalid-input",
     ],
-    ["an id nobody has", {}, ({ step }) => ({ callId: "c1", digest: step.digest, action: "approve" }), 404, "not-found"],
+    [
+      "an id nobody has",
+      {},
+      ({ step }) => ({ callId: "c1", digest: step.digest, action: "approve" }),
+      404,
+      "not-found",
+    ],
     ["the digest of nothing", {}, ({ step }) => ({ callId: step.id, digest: "x", action: "approve" }), 409, "stale"],
-    ["__proto__ as id", {}, ({ step }) => ({ callId: "__proto__", digest: step.digest, action: "approve" }), 404, "not-found"],
+    [
+      "__proto__ as id",
+      {},
+      ({ step }) => ({ callId: "__proto__", digest: step.digest, action: "approve" }),
+      404,
+      "not-found",
+    ],
   ];
 
   it.each(refusals)("with %s is refused, and nothing runs", async (_title, refund, decision, status, code) => {
@@ -251,16 +279,28 @@ describe("a forged decision", () => {
   it("by another user is refused as a thread that does not exist", async () => {
     const made = await waitingShop();
     const decisions = [{ callId: made.step.id, digest: made.step.digest, action: "approve" }];
-    const response = await made.server.post(`/${made.threadId}/decisions`, { decisions, key: "k" }, { "x-user": "mallory" });
+    const response = await made.server.post(
+      `/${made.threadId}/decisions`,
+      { decisions, key: "k" },
+      { "x-user": "mallory" },
+    );
     expect(await outcomeOf(response)).toEqual({ status: 404, code: "not-found" });
     expect(made.ran).toEqual([]);
   });
 
   it("with history, calls or results in its body is refused", async () => {
     const made = await waitingShop();
-    const decisions = [{ callId: made.step.id, digest: made.step.digest, action: "approve", output: { refunded: true } }];
-    for (const body of [{ decisions, key: "k" }, { decisions: [], messages: [], key: "k" }, { decisions: [], tools: [], key: "k" }]) {
-      expect(await outcomeOf(await made.server.post(`/${made.threadId}/decisions`, body))).toMatchObject({ status: 400 });
+    const decisions = [
+      { callId: made.step.id, digest: made.step.digest, action: "approve", output: { refunded: true } },
+    ];
+    for (const body of [
+      { decisions, key: "k" },
+      { decisions: [], messages: [], key: "k" },
+      { decisions: [], tools: [], key: "k" },
+    ]) {
+      expect(await outcomeOf(await made.server.post(`/${made.threadId}/decisions`, body))).toMatchObject({
+        status: 400,
+      });
     }
     expect(made.ran).toEqual([]);
   });

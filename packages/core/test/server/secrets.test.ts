@@ -70,7 +70,13 @@ function leaky(): { server: Endpoint; bytes: string[]; send(request: Request): P
       calls(
         { type: "reasoning", text: PLANTED.reasoning },
         { type: "opaque", block: { origin: "test", data: PLANTED.opaque } },
-        { type: "call", id: PLANTED.providerId, name: "look", input, opaque: [{ origin: "test", data: PLANTED.opaque }] },
+        {
+          type: "call",
+          id: PLANTED.providerId,
+          name: "look",
+          input,
+          opaque: [{ origin: "test", data: PLANTED.opaque }],
+        },
         ...["breaks", "throws", "ruled", "refund", "refund"].map((name) => call(name, { orderId: "1042" })),
       ),
       fail(new ModelError(PLANTED.modelError, { retryable: false, status: 400 })),
@@ -103,7 +109,10 @@ async function everything() {
   const decide = (decision: object, key: string): Promise<Response> =>
     post(`/${threadId}/decisions`, { decisions: [decision], key });
   await decide({ callId: first.callId, digest: "wrong", action: "approve" }, "WRITE-KEY-2");
-  await decide({ callId: first.callId, digest: first.digest, action: "approve", input: { orderId: "7" } }, "WRITE-KEY-3");
+  await decide(
+    { callId: first.callId, digest: first.digest, action: "approve", input: { orderId: "7" } },
+    "WRITE-KEY-3",
+  );
   await decide({ callId: first.callId, digest: first.digest, action: "deny" }, "WRITE-KEY-4");
   await decide({ callId: second.callId, digest: second.digest, action: "deny", reason: "no" }, "WRITE-KEY-5");
   await server.clock.advance(10_000);
@@ -116,7 +125,8 @@ async function everything() {
   await send(new Request(`${BASE}/${threadId}`));
   await send(new Request(`${BASE}/${threadId}/events?after=99999`));
   const events = await server.events(threadId);
-  for (let after = 0; after <= events.length; after++) await send(new Request(`${BASE}/${threadId}/events?after=${after}`));
+  for (let after = 0; after <= events.length; after++)
+    await send(new Request(`${BASE}/${threadId}/events?after=${after}`));
   const read = await server.store.read(threadId);
   const batches = read && "events" in read ? read.events.map(({ batch }) => batch) : [];
   return { bytes, events, batches, log: JSON.stringify(events), errors: server.errors };
@@ -130,7 +140,14 @@ function namesIn(text: string): ReadonlySet<string> {
 describe("what leaves the server in a whole run", () => {
   it("reaches every kind of event that carries something of the server", async () => {
     const { events, log } = await everything();
-    for (const type of ["call-ready", "turn-ended", "attempt-failed", "decision-recorded", "call-judged", "run-resumed"]) {
+    for (const type of [
+      "call-ready",
+      "turn-ended",
+      "attempt-failed",
+      "decision-recorded",
+      "call-judged",
+      "run-resumed",
+    ]) {
       expect(events.map((event) => event.type)).toContain(type);
     }
     for (const name of ["user", "reasoning", "opaque", "providerId", "inputText", "toModel"] as const) {
@@ -140,7 +157,8 @@ describe("what leaves the server in a whole run", () => {
 
   it("holds nothing that was planted", async () => {
     const { bytes } = await everything();
-    for (const text of bytes) for (const [name, planted] of Object.entries(PLANTED)) expect(text, name).not.toContain(planted);
+    for (const text of bytes)
+      for (const [name, planted] of Object.entries(PLANTED)) expect(text, name).not.toContain(planted);
   });
 
   it("names no field of the server", async () => {
@@ -179,30 +197,36 @@ describe("what leaves the server in a whole run", () => {
 });
 
 describe("a log that a store damaged", () => {
-  it.each(["{", "[]", '{"type":"run-started"}'])("%j is a 500 with a reference, and nothing of it leaves", async (data) => {
-    const { server } = leaky();
-    const { threadId } = await (await server.post("", { message: { text: "Go" }, key: "k" })).json();
-    await server.clock.advance(0);
-    const { store } = server.engine;
-    const read = store.read.bind(store);
-    const broken = endpoint({
-      agent: await server.engine.agentFor({ id: "clerk" }),
-      store: {
-        ...store,
-        async read(id, after) {
-          const result = await read(id, after);
-          if (!result || "gone" in result) return result;
-          return { ...result, events: result.events.map((event, index) => (index === 1 ? { ...event, data } : event)) };
+  it.each(["{", "[]", '{"type":"run-started"}'])(
+    "%j is a 500 with a reference, and nothing of it leaves",
+    async (data) => {
+      const { server } = leaky();
+      const { threadId } = await (await server.post("", { message: { text: "Go" }, key: "k" })).json();
+      await server.clock.advance(0);
+      const { store } = server.engine;
+      const read = store.read.bind(store);
+      const broken = endpoint({
+        agent: await server.engine.agentFor({ id: "clerk" }),
+        store: {
+          ...store,
+          async read(id, after) {
+            const result = await read(id, after);
+            if (!result || "gone" in result) return result;
+            return {
+              ...result,
+              events: result.events.map((event, index) => (index === 1 ? { ...event, data } : event)),
+            };
+          },
         },
-      },
-    });
-    for (const path of ["", "/events"]) {
-      const response = await broken.get(`/${threadId}${path}`);
-      expect(response.status).toBe(500);
-      expect(await response.json()).toEqual({
-        error: { code: "internal", message: expect.any(String), reference: expect.any(String) },
       });
-    }
-    expect(broken.errors.length).toBeGreaterThan(0);
-  });
+      for (const path of ["", "/events"]) {
+        const response = await broken.get(`/${threadId}${path}`);
+        expect(response.status).toBe(500);
+        expect(await response.json()).toEqual({
+          error: { code: "internal", message: expect.any(String), reference: expect.any(String) },
+        });
+      }
+      expect(broken.errors.length).toBeGreaterThan(0);
+    },
+  );
 });

@@ -28,7 +28,14 @@ export interface ShopOptions extends Omit<EndpointOptions, "agent"> {
 
 /** A shop whose assistant asks before it refunds. */
 export function shop(options: ShopOptions = {}): Shop {
-  const { script = [call("refund", REFUND), say("Done.")], refund, tools, more, clock = fakeClock(), ...rest } = options;
+  const {
+    script = [call("refund", REFUND), say("Done.")],
+    refund,
+    tools,
+    more,
+    clock = fakeClock(),
+    ...rest
+  } = options;
   const ran: unknown[] = [];
   const refundTool = tool({
     description: "Refund an order.",
@@ -76,7 +83,9 @@ export async function errorOf(response: Response): Promise<ErrorAnswer & { reado
   if (response.headers.get("cache-control") !== "no-store") throw new Error("an error that may be kept");
   if (/\n\s+at |\.ts:\d+|node_modules/.test(text)) throw new Error(`a stack leaves the server: ${text}`);
   const { error }: { error: ErrorAnswer } = JSON.parse(text);
-  const unknown = Object.keys(error).filter((name) => !["code", "message", "issues", "reference", "step"].includes(name));
+  const unknown = Object.keys(error).filter(
+    (name) => !["code", "message", "issues", "reference", "step"].includes(name),
+  );
   if (unknown.length > 0) throw new Error(`an error with ${unknown.join()}`);
   if (typeof error.code !== "string" || typeof error.message !== "string" || error.message === "") {
     throw new Error(`an error without code and message: ${text}`);

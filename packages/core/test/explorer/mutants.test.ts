@@ -1,0 +1,41 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { buildSubject, removeBuilds } from "./build-mutant.ts";
+import type { Exploration } from "./explore.ts";
+import { explore } from "./explore.ts";
+import type { Mutant } from "./mutants.ts";
+import { mutants, notCovered } from "./mutants.ts";
+import { scenarioOf } from "./scenarios.ts";
+import type { Subject } from "./world.ts";
+
+afterAll(removeBuilds);
+
+/** Few faults first, so that what is found is short. */
+async function search(subject: Subject, mutant: Mutant): Promise<Exploration> {
+  const scenario = scenarioOf(mutant.scenario);
+  const { delays = 1 } = mutant;
+  for (let faults = 0; faults < mutant.faults; faults++) {
+    const seen = await explore(subject, scenario, { faults, delays: 0, steps: 300 });
+    if (seen.failure) return seen;
+  }
+  return explore(subject, scenario, { faults: mutant.faults, delays, steps: 300 });
+}
+
+describe("rules switched off", () => {
+  for (const mutant of mutants) {
+    it(`${mutant.rule}: ${mutant.off}`, { timeout: 600_000 }, async () => {
+      const subject = await buildSubject(`${mutant.rule} ${mutant.off}`, mutant);
+      const seen = await search(subject, mutant);
+      const [violation] = seen.failure?.violations ?? [];
+      console.log(
+        `${mutant.rule}: ${mutant.off}\n  ${seen.schedules} schedules in "${mutant.scenario}": ${violation?.invariant} ${violation?.message}\n  ${seen.failure?.schedule.join(" | ")}`,
+      );
+      expect(mutant.violates).toContain(violation?.invariant);
+    });
+  }
+
+  it("every rule is switched off or named as not covered", () => {
+    const covered = new Set([...mutants.map(({ rule }) => rule), ...Object.keys(notCovered)]);
+    const rules = Array.from({ length: 24 }, (_, index) => `A${index + 1}`).filter((rule) => rule !== "A21");
+    expect(rules.filter((rule) => !covered.has(rule))).toEqual([]);
+  });
+});

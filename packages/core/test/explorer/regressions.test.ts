@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { replay } from "./explore.ts";
+import { scenarioOf } from "./scenarios.ts";
+import * as subject from "./subject.ts";
+import type { World } from "./world.ts";
+
+/** The call's tool runs on B when B is paused; A takes the run over and interrupts the call. */
+const INTERRUPTED_ON_B = ["person 1 approve yes", "B.4 append call-started", "pause", "look on A"];
+
+describe("schedules that once went wrong", () => {
+  it("a deposed driver appends nothing after the new owner ended the run", async () => {
+    const world = await replay(subject, scenarioOf("approved, with takeover"), [
+      ...["B.6 append text-added", "look on A", "A.8 read", "pause", "A.9 append run-resumed", "A.14 append", "B model 2"],
+    ]);
+    expect(world.violations).toEqual([]);
+    expect(outcomes(world)).toEqual(["completed"]);
+  });
+
+  it("a late result of an interrupted call lets the run go on", async () => {
+    const world = await replay(subject, scenarioOf("approved, with takeover"), [
+      ...[...INTERRUPTED_ON_B, "append call-interrupted", "B tool"],
+    ]);
+    expect(world.violations).toEqual([]);
+    expect(outcomes(world)).toEqual(["completed"]);
+  });
+
+  it("a store that cannot be reached for longer than a lease does not end the run", async () => {
+    const world = await replay(subject, scenarioOf("text only"), ["A.6 append text-added", "pause", "late: A.7 append"]);
+    expect(world.violations).toEqual([]);
+    expect(outcomes(world)).toEqual(["completed"]);
+  });
+
+  it("the same approval sent again after its call was interrupted gets the same answer", async () => {
+    const world = await replay(subject, scenarioOf("an interrupted call is tried again"), [
+      ...[...INTERRUPTED_ON_B, "append call-interrupted", "person 1 approve yes again"],
+    ]);
+    expect(world.violations).toEqual([]);
+    expect(world.answers.map(({ key, outcome }) => `${key} ${outcome}`)).toContain("yes ok");
+  });
+
+  it("the same wish to try again, sent again after the second attempt was interrupted, starts no third", async () => {
+    const world = await replay(subject, scenarioOf("an interrupted call is tried again"), [
+      ...[...INTERRUPTED_ON_B, "append call-interrupted", "person 1 retry retry", "append call-started"],
+      ...["pause", "look on A", "append call-interrupted", "person 1 retry retry again"],
+    ]);
+    expect(world.violations).toEqual([]);
+    expect(world.executions.map(({ attempt }) => attempt)).toEqual([1, 2]);
+  });
+});
+
+function outcomes({ log }: World): readonly (string | undefined)[] {
+  return log.thread.runs.map((run) => run.outcome);
+}
