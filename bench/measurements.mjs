@@ -61,4 +61,3 @@ export const measurements = {
     return { heapKbPerRun: (heapNow() - before) / 1_024 / count };
   },
 };
-

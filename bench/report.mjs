@@ -22,7 +22,14 @@ export function toTable(rows) {
     const judged = times ?? row;
     const verdict = judged.budget === null ? "" : judged.value <= judged.budget ? "ok" : "OVER";
     const limit = row.limit === null ? "" : String(row.limit);
-    lines.push([row.name, `${row.value} ${row.unit}`, limit, row.ratio === null ? "" : `${row.ratio} x`, budget, verdict]);
+    lines.push([
+      row.name,
+      `${row.value} ${row.unit}`,
+      limit,
+      row.ratio === null ? "" : `${row.ratio} x`,
+      budget,
+      verdict,
+    ]);
   }
   const widths = lines[0].map((_, column) => Math.max(...lines.map((line) => line[column].length)));
   return lines

@@ -1,5 +1,6 @@
 import { makePlan } from "./limit/plan.mjs";
 import { respond } from "./toolrun.mjs";
+
 const plan = makePlan({ rounds: 3, calls: 4 });
 const { response } = await respond(plan);
 console.log(await response.text());

@@ -35,7 +35,12 @@ function storyModel(plan) {
 
 /** An endpoint for a plan, made once, as an application makes it once a module. */
 export const endpointOf = perPlan((plan, kind) => {
-  const noop = tool({ description: "Does nothing.", inputSchema: schema, readOnly: kind !== "asks", execute: work(plan) });
+  const noop = tool({
+    description: "Does nothing.",
+    inputSchema: schema,
+    readOnly: kind !== "asks",
+    execute: work(plan),
+  });
   const agent = defineAgent({
     model: storyModel(plan),
     tools: { noop },

@@ -3,7 +3,7 @@ export { defineAgent } from "./agent/define-agent.ts";
 export type { Policy, PolicyCall, PolicyContext } from "./agent/policy.ts";
 export type { Limits } from "./agent/rules.ts";
 export type { Tool, ToolContext, ToolOptions } from "./agent/tool.ts";
-export { tool } from "./agent/tool.ts";
+export { DefiniteFailure, tool } from "./agent/tool.ts";
 export type { AskOptions, Verdict } from "./agent/verdict.ts";
 export type { ToolRunErrorCode } from "./errors.ts";
 export { isToolRunError, ToolRunError } from "./errors.ts";

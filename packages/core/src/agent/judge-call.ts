@@ -28,7 +28,7 @@ interface Opinion {
 /** Asks the agent's policy and the tool's own rule; synchronous where both are. */
 export function judgeCall(
   agent: Agent,
-  { tool, name }: AgentTool,
+  { tool, name, hash }: AgentTool,
   call: { readonly callId: string; readonly input: Json },
   context: PolicyContext,
   grants: Thread["grants"],
@@ -40,7 +40,7 @@ export function judgeCall(
     typeof tool.approval === "function" ? tool.approval(call.input, context) : tool.approval,
   );
   const decide = (opinions: readonly Opinion[]): Judgement =>
-    combine(opinions, { name, readOnly, destructive, input: call.input }, grants);
+    combine(opinions, { name, hash, readOnly, destructive, input: call.input }, grants);
   if (policy instanceof Promise || own instanceof Promise) return Promise.all([policy, own]).then(decide);
   return decide([policy, own]);
 }
@@ -76,6 +76,7 @@ function isVerdict(value: unknown): value is Verdict {
 
 interface Judged {
   readonly name: string;
+  readonly hash: string;
   readonly readOnly: boolean;
   readonly destructive: boolean;
   readonly input: Json;
@@ -115,7 +116,7 @@ function askOptions(verdict: Verdict, destructive: boolean): AskOptions {
 }
 
 function findGrant(grants: Thread["grants"], call: Judged): Thread["grants"][number] | undefined {
-  const candidates = grants.filter((grant) => grant.tool === call.name);
+  const candidates = grants.filter((grant) => grant.tool === call.name && grant.toolHash === call.hash);
   if (candidates.length === 0) return undefined;
   const wanted = canonicalJson(call.input);
   return candidates.find((grant) => canonicalJson(grant.input) === wanted);

@@ -64,6 +64,20 @@ export interface ToolOptions<Schema extends StandardSchema, Output> {
   ) => Output | Promise<Output> | AsyncIterable<Output>;
 }
 
+/**
+ * Throw it from `execute` when it is certain that nothing happened: the next try then gets a new idempotency key,
+ * so that a service which remembers failures by key does not answer with the old one. Any other error keeps the key,
+ * because a lost reply is no failure.
+ */
+export class DefiniteFailure extends Error {
+  override readonly name = "DefiniteFailure";
+}
+
+/** True for a DefiniteFailure of any copy of this package. */
+export function isDefiniteFailure(error: unknown): boolean {
+  return error instanceof Error && error.name === "DefiniteFailure";
+}
+
 /** A tool with its types forgotten, as the loop uses it. Made by `tool`. */
 export interface Tool extends TypedTool {
   readonly kind: "server";

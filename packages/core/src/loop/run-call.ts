@@ -1,5 +1,6 @@
 import type { AgentTool } from "../agent/define-agent.ts";
 import type { ToolContext } from "../agent/tool.ts";
+import { isDefiniteFailure } from "../agent/tool.ts";
 import type { CallProgressed } from "../protocol/call-event.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import type { Call } from "../protocol/thread.ts";
@@ -97,7 +98,7 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** The event an ending becomes: a definite failure may be tried again, everything else settles the call. */
+/** The event an ending becomes: a failed attempt that may be tried again, or the settlement of the call. */
 function settlement(end: Ending, call: Call, tool: AgentTool, options: RunCall): EventDraft {
   const { callId, attempt } = call;
   if (end.type === "returned") return succeeded(end.output, call, tool, options);
@@ -111,14 +112,11 @@ function settlement(end: Ending, call: Call, tool: AgentTool, options: RunCall):
       ? ({ code: "timed-out", message: `It took longer than ${options.timeoutMs} ms.` } as const)
       : ({ code: "tool-error", message: messageOf(end.error) } as const);
   if (end.type === "threw") options.onError(end.error);
-  const again = attempt <= tool.tool.maxRetries;
-  if (again && end.type === "threw") {
+  const definite = end.type === "threw" && isDefiniteFailure(end.error);
+  // What may have had its effect is tried again only where the same key makes that safe.
+  if (attempt <= tool.tool.maxRetries && (tool.tool.idempotent || end.type === "threw")) {
     const retryAt = options.clock.now() + Math.min(30_000, 500 * 2 ** (attempt - 1));
-    return { type: "attempt-failed", callId, attempt, error, retryAt };
-  }
-  // No definite failure: it may have had its effect. Left open, it starts again with the same key.
-  if (again && tool.tool.idempotent) {
-    return { type: "call-progressed", callId, attempt, log: [`${error.message} It is tried again.`] };
+    return { type: "attempt-failed", callId, attempt, error, retryAt, definite: definite || undefined };
   }
   return { ...settled, error, effect: end.type === "timed-out" ? "unknown" : undefined };
 }

@@ -139,6 +139,8 @@ export interface GrantRevoked extends WriteKey {
 /** A model or tool attempt failed; not a settlement. */
 export interface AttemptFailed {
   readonly type: "attempt-failed";
+  /** The tool said that nothing happened: the next try is a new effect, with a new key. */
+  readonly definite?: boolean | undefined;
   readonly callId?: string | undefined;
   readonly turn?: number | undefined;
   readonly attempt: number;

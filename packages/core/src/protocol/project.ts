@@ -55,6 +55,7 @@ export function projectThread(thread: Thread): Thread {
     ...thread,
     runs: thread.runs.map(projectRun),
     active: thread.active.map(projectRun),
+    grants: thread.grants.map((grant) => ({ ...grant, toolHash: undefined })),
     epoch: 0,
     driverId: null,
     activeMs: 0,

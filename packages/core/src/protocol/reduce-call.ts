@@ -1,6 +1,6 @@
 import type { CallProgressed, CallReady, CallSettled, DecisionRecorded } from "./call-event.ts";
 import type { ThreadEvent } from "./event.ts";
-import { callOf } from "./one-shape.ts";
+import { callWith, turnWith } from "./one-shape.ts";
 import type { Call, Turn } from "./thread.ts";
 import { isSettled } from "./thread.ts";
 import type { AskKind, Json } from "./values.ts";
@@ -11,14 +11,14 @@ const LOG_LINES_KEPT = 500;
 export function reduceCall(turn: Turn, event: ThreadEvent): Turn | undefined {
   if (event.type === "call-proposed") {
     if (turn.status !== "open" || event.turn !== turn.turn || event.attempt !== turn.attempt) return undefined;
-    return addCall(turn, newCall(event.callId, event.name, "writing"));
+    return addCall(turn, callWith(newCall(event.callId, event.name, "writing"), {}));
   }
   if (event.type === "call-ready") return ready(turn, event);
   if (!("callId" in event) || event.callId === undefined) return undefined;
   const index = turn.calls.findIndex((call) => call.callId === event.callId);
   const call = turn.calls[index];
   const next = call && transition(call, event);
-  return next && { ...turn, calls: turn.calls.with(index, callOf(next)) };
+  return next && turnWith(turn, { calls: turn.calls.with(index, next) });
 }
 
 /** A whole call of a whole turn; it takes the place of what was shown while the model wrote. */
@@ -28,8 +28,7 @@ function ready(turn: Turn, event: CallReady & ThreadEvent): Turn | undefined {
   const writing = turn.calls[index];
   if (writing && writing.status !== "writing") return undefined;
   const { tool, title, summary, input, digest, destructive, inputText, providerId, opaque, toolHash, salt } = event;
-  const call: Call = {
-    ...callOf(newCall(event.callId, tool, "queued")),
+  const call = callWith(newCall(event.callId, tool, "queued"), {
     title,
     summary,
     input,
@@ -40,17 +39,16 @@ function ready(turn: Turn, event: CallReady & ThreadEvent): Turn | undefined {
     opaque,
     toolHash,
     salt,
-  };
-  return writing ? { ...turn, calls: turn.calls.with(index, callOf(call)) } : addCall(turn, call);
+  });
+  return writing ? turnWith(turn, { calls: turn.calls.with(index, call) }) : addCall(turn, call);
 }
 
 function addCall(turn: Turn, call: Call): Turn | undefined {
   if (turn.calls.some((existing) => existing.callId === call.callId)) return undefined;
-  return {
-    ...turn,
-    calls: [...turn.calls, callOf(call)],
+  return turnWith(turn, {
+    calls: [...turn.calls, call],
     parts: [...turn.parts, { type: "call", index: turn.calls.length }],
-  };
+  });
 }
 
 function newCall(callId: string, tool: string, status: "writing" | "queued"): Call {
@@ -74,22 +72,19 @@ function newCall(callId: string, tool: string, status: "writing" | "queued"): Ca
 function transition(call: Call, event: ThreadEvent): Call | undefined {
   switch (event.type) {
     case "call-input-added":
-      return call.status === "writing" ? { ...call, draft: call.draft + event.text } : undefined;
+      return call.status === "writing" ? callWith(call, { draft: call.draft + event.text }) : undefined;
     case "call-judged": {
       if (call.status !== "queued" || call.verdict || call.ask) return undefined;
       const { verdict, by, reason, grantId } = event;
-      return {
-        ...withInput(call, event.input, "policy"),
-        verdict: { verdict, by, reason, grantId },
-        digest: event.digest,
-      };
+      const judged = { verdict: { verdict, by, reason, grantId }, digest: event.digest };
+      return callWith(withInput(call, event.input, "policy"), judged);
     }
     case "decision-requested": {
       // From `running`: the attempt ended by asking (`return ask(…)`); the answer starts the next one.
       if ((call.status !== "queued" || call.decision) && call.status !== "running") return undefined;
       const { kind, digest, prompt, schema, url, editable, scopes, reason, expiresAt } = event;
       const ask = { kind, digest, prompt, schema, url, editable, scopes, reason, expiresAt, askedAt: event.at };
-      return { ...call, status: "waiting", ask, decision: null };
+      return callWith(call, { status: "waiting", ask, decision: null });
     }
     case "decision-recorded":
       return decide(call, event);
@@ -99,15 +94,18 @@ function transition(call: Call, event: ThreadEvent): Call | undefined {
       return call.status === "running" && event.attempt === call.attempt ? progressed(call, event) : undefined;
     case "attempt-failed":
       if (call.status !== "running" || event.attempt !== call.attempt || call.retryAt !== undefined) return undefined;
-      return { ...call, failures: call.failures + 1, lastError: event.error.message, retryAt: event.retryAt };
+      return callWith(call, {
+        failures: call.failures + (event.definite ? 1 : 0),
+        lastError: event.error.message,
+        retryAt: event.retryAt,
+      });
     case "call-interrupted":
       if (call.status !== "running" || event.attempt !== call.attempt) return undefined;
-      return {
-        ...call,
+      return callWith(call, {
         status: "waiting",
         ask: { kind: "interrupted", digest: call.digest, askedAt: event.at },
         decision: null,
-      };
+      });
     case "call-settled":
       return settle(call, event);
     default:
@@ -118,7 +116,7 @@ function transition(call: Call, event: ThreadEvent): Call | undefined {
 /** Another input in the model's place; what the model wrote is kept from the first change on. */
 function withInput(call: Call, input: Json | undefined, by: "person" | "policy"): Call {
   if (input === undefined) return call;
-  return { ...call, input, changed: { by, from: call.changed ? call.changed.from : call.input } };
+  return callWith(call, { input, changed: { by, from: call.changed ? call.changed.from : call.input } });
 }
 
 const ANSWERS: Readonly<Record<AskKind, readonly DecisionRecorded["action"][]>> = {
@@ -140,37 +138,34 @@ function decide(call: Call, event: DecisionRecorded & ThreadEvent): Call | undef
     originalInput: edited ? call.input : undefined,
   };
   const goesOn = action === "approve" || action === "retry" || (action === "answer" && call.ask.kind !== "interrupted");
-  return {
-    ...withInput(call, event.input, "person"),
+  return callWith(withInput(call, event.input, "person"), {
     decision,
     status: goesOn ? "queued" : "waiting",
     digest: event.newDigest ?? call.digest,
-  };
+  });
 }
 
 function start(call: Call, event: ThreadEvent & { type: "call-started" }): Call | undefined {
   if (call.status !== "queued" && call.status !== "running") return undefined;
   if (event.attempt <= call.attempt) return undefined;
-  return {
-    ...call,
+  return callWith(call, {
     status: "running",
     attempt: event.attempt,
     startedAt: call.startedAt ?? event.at,
     retryAt: undefined,
     progress: null,
     partial: undefined,
-  };
+  });
 }
 
 function progressed(call: Call, event: CallProgressed): Call {
   const { value, max, label } = event;
   const moved = value !== undefined || max !== undefined || label !== undefined;
-  return {
-    ...call,
+  return callWith(call, {
     progress: moved ? { value, max, label } : call.progress,
     log: event.log ? [...call.log, ...event.log].slice(-LOG_LINES_KEPT) : call.log,
     partial: event.partial === undefined ? call.partial : event.partial,
-  };
+  });
 }
 
 /** The first settlement wins; a result that comes late counts only while the call is interrupted at that attempt. */
@@ -182,13 +177,17 @@ function settle(call: Call, event: CallSettled & ThreadEvent): Call | undefined 
   const couldSucceed = call.status === "running" || event.late || call.decision?.action === "answer";
   if (event.outcome === "succeeded" && !couldSucceed) return undefined;
   const { outcome, output, toModel, error, reason, effect, late } = event;
-  return {
-    ...call,
+  return callWith(call, {
     status: outcome,
-    ...{ output, toModel, error, reason, effect, late },
+    output,
+    toModel,
+    error,
+    reason,
+    effect,
+    late,
     endedAt: event.at,
     retryAt: undefined,
     partial: undefined,
     draft: "",
-  };
+  });
 }

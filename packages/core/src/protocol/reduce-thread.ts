@@ -1,9 +1,9 @@
 import type { EventDraft, MessageAdded, RunStarted, ThreadEvent } from "./event.ts";
 import { isControl, PROTOCOL_VERSION } from "./event.ts";
-import { runOf, threadOf, turnOf } from "./one-shape.ts";
+import { runWith, threadWith, turnWith } from "./one-shape.ts";
 import { reduceCall } from "./reduce-call.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
-import type { Run, Thread } from "./thread.ts";
+import type { Run, Thread, Turn } from "./thread.ts";
 import { isSettled, openAsk } from "./thread.ts";
 import type { Actor, Usage } from "./values.ts";
 
@@ -15,7 +15,7 @@ const KEYS_KEPT = 256;
  */
 export function reduceThread(thread: Thread, event: ThreadEvent): Thread {
   if (event.seq <= thread.seq) return thread;
-  const next = apply(thread, event) ?? { ...thread, anomalies: thread.anomalies + 1 };
+  const next = apply(thread, event) ?? threadWith(thread, { anomalies: thread.anomalies + 1 });
   return stamp(next, event);
 }
 
@@ -23,8 +23,7 @@ export function reduceThread(thread: Thread, event: ThreadEvent): Thread {
 function stamp(thread: Thread, event: ThreadEvent): Thread {
   const mine = event.epoch !== undefined && event.epoch === thread.epoch;
   const writeKey = keyOf(event);
-  return threadOf({
-    ...thread,
+  return threadWith(thread, {
     seq: event.seq,
     // A decision may land behind deltas of another server whose clock is ahead.
     at: Math.max(thread.at, event.at),
@@ -47,42 +46,42 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
   switch (event.type) {
     case "thread-created":
       if (thread.seq > 0) return undefined;
-      return {
-        ...thread,
+      return threadWith(thread, {
         createdAt: event.at,
         owner: event.owner ?? "",
         agent: event.agent,
         title: event.title,
-      };
+      });
     case "thread-renamed":
-      return { ...thread, title: event.title };
+      return threadWith(thread, { title: event.title });
     case "message-added":
-      return { ...thread, messages: [...thread.messages, messageOf(event)] };
+      return threadWith(thread, { messages: [...thread.messages, messageOf(event)] });
     case "run-started":
       return startRun(thread, event);
     case "run-resumed":
       return owned(
-        updateRoot(thread, event.runId, (run) => ({ ...run, status: "running", dueAt: undefined })),
+        updateRoot(thread, event.runId, (run) => runWith(run, { status: "running", dueAt: undefined })),
         event.epoch,
         event.driverId,
       );
     case "run-waiting":
-      return released(updateRoot(thread, event.runId, (run) => ({ ...run, status: "waiting", dueAt: event.dueAt })));
+      return released(
+        updateRoot(thread, event.runId, (run) => runWith(run, { status: "waiting", dueAt: event.dueAt })),
+      );
     case "run-handed-over":
-      return released(updateRoot(thread, event.runId, (run) => ({ ...run, dueAt: event.dueAt })));
+      return released(updateRoot(thread, event.runId, (run) => runWith(run, { dueAt: event.dueAt })));
     case "stop-requested": {
       const stop = { by: event.by, at: event.at, reason: event.reason };
-      return updateRun(thread, event.runId, (run) => (run.stop ? undefined : { ...run, stop }));
+      return updateRun(thread, event.runId, (run) => (run.stop ? undefined : runWith(run, { stop })));
     }
     case "run-ended":
       return endRun(thread, event);
     case "limit-reached":
-      return updateRun(thread, event.runId, (run) => ({
-        ...run,
-        limits: [...run.limits, { limit: event.limit, count: event.count, follows: event.follows }],
-      }));
+      return updateRun(thread, event.runId, (run) =>
+        runWith(run, { limits: [...run.limits, { limit: event.limit, count: event.count, follows: event.follows }] }),
+      );
     case "grant-revoked":
-      return { ...thread, grants: thread.grants.filter((grant) => grant.grantId !== event.grantId) };
+      return threadWith(thread, { grants: thread.grants.filter((grant) => grant.grantId !== event.grantId) });
     case "turn-started":
       return startTurn(thread, event);
     case "decision-recorded": {
@@ -113,7 +112,7 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
 
 /** Followers pass kinds they do not know; a driver must not go on past an unknown control event. */
 function unknownEvent(thread: Thread, event: never): Thread {
-  return isControl(event as { type: string }) ? { ...thread, unknown: true } : thread; // newer code wrote it
+  return isControl(event as { type: string }) ? threadWith(thread, { unknown: true }) : thread; // newer code wrote it
 }
 
 function messageOf(event: MessageAdded & ThreadEvent): Thread["messages"][number] {
@@ -144,17 +143,16 @@ function startRun(thread: Thread, event: ThreadEvent & RunStarted): Thread | und
     agentVersion: event.agentVersion,
     user: event.user,
   };
-  const next = { ...thread, active: [...thread.active, runOf(run)] };
+  const next = threadWith(thread, { active: [...thread.active, runWith(run, {})] });
   if (event.depth > 0) return next;
-  return owned({ ...next, activeMs: 0, activeAt: 0 }, event.epoch, event.driverId);
+  return owned(threadWith(next, { activeMs: 0, activeAt: 0 }), event.epoch, event.driverId);
 }
 
 function endRun(thread: Thread, event: ThreadEvent & { type: "run-ended" }): Thread | undefined {
   const run = thread.active.find((candidate) => candidate.runId === event.runId);
   if (!run || (run.depth === 0 && thread.active.length > 1)) return undefined; // leaf first, the root last
   const { outcome, limit, code, text, usage } = event;
-  const ended = runOf({
-    ...run,
+  const ended = runWith(run, {
     status: "ended",
     endedAt: event.at,
     turn: run.turn && abandonTurn(run.turn, event.at),
@@ -165,19 +163,18 @@ function endRun(thread: Thread, event: ThreadEvent & { type: "run-ended" }): Thr
     text,
     usage,
   });
-  const next = {
-    ...thread,
+  const next = threadWith(thread, {
     active: thread.active.filter((candidate) => candidate !== run),
     runs: [...thread.runs, ended],
     grants: thread.grants.filter((grant) => grant.scope !== "run" || grant.runId !== run.runId),
-  };
+  });
   return run.depth === 0 ? released(next) : next;
 }
 
 function startTurn(thread: Thread, event: ThreadEvent & { type: "turn-started" }): Thread | undefined {
   const next = updateRun(thread, event.runId, (run) => {
     const current = run.turn;
-    const turn = turnOf({
+    const begun: Turn = {
       turn: event.turn,
       attempt: event.attempt,
       cuts: current?.status === "open" && current.turn === event.turn ? current.cuts + 1 : 0,
@@ -189,38 +186,37 @@ function startTurn(thread: Thread, event: ThreadEvent & { type: "turn-started" }
       note: event.note,
       parts: [],
       calls: [],
-    });
+    };
+    const turn = turnWith(begun, {});
     if (current && current.turn === event.turn && current.status !== "ended") {
       // A new attempt at the same turn drops whatever the abandoned one had written.
-      return event.attempt > current.attempt ? { ...run, turn } : undefined;
+      return event.attempt > current.attempt ? runWith(run, { turn }) : undefined;
     }
     if (event.turn !== (current?.turn ?? 0) + 1) return undefined;
     // A turn that is left behind is never touched again: its calls must be settled.
     if (current && (current.status !== "ended" || !current.calls.every(isSettled))) return undefined;
-    return { ...run, turns: current ? [...run.turns, current] : run.turns, turn };
+    return runWith(run, { turns: current ? [...run.turns, current] : run.turns, turn });
   });
   const isRoot = next?.active[0]?.runId === event.runId;
-  return next && isRoot ? { ...next, consumedSeq: event.seq } : next;
+  return next && isRoot ? threadWith(next, { consumedSeq: event.seq }) : next;
 }
 
 function onTurn(thread: Thread, event: ThreadEvent): Thread | undefined {
   return updateRun(thread, event.runId, (run) => {
-    const reduced = run.turn && reduceTurn(run.turn, event);
-    if (!reduced) return undefined;
-    const turn = turnOf(reduced);
+    const turn = run.turn && reduceTurn(run.turn, event);
+    if (!turn) return undefined;
     return turn.usage && turn.usage !== run.turn?.usage
-      ? { ...run, turn, usage: addUsage(run.usage, turn.usage) }
-      : { ...run, turn };
+      ? runWith(run, { turn, usage: addUsage(run.usage, turn.usage) })
+      : runWith(run, { turn });
   });
 }
 
 /** Calls of the current turn only: a settled turn is never touched again. */
 function onCall(thread: Thread, event: ThreadEvent): Thread | undefined {
   return updateRun(thread, event.runId, (run) => {
-    const reduced = run.turn && reduceCall(run.turn, event);
-    if (!reduced) return undefined;
-    const turn = turnOf(reduced);
-    return event.type === "call-ready" ? { ...run, turn, callCount: run.callCount + 1 } : { ...run, turn };
+    const turn = run.turn && reduceCall(run.turn, event);
+    if (!turn) return undefined;
+    return event.type === "call-ready" ? runWith(run, { turn, callCount: run.callCount + 1 }) : runWith(run, { turn });
   });
 }
 
@@ -230,8 +226,17 @@ function withGrant(thread: Thread, event: ThreadEvent & { type: "decision-record
   const call = calls?.find((candidate) => candidate.callId === event.callId);
   if (!call) return thread;
   const { scope, runId, by, at } = event;
-  const grant = { grantId: `g-${event.callId}`, tool: call.tool, input: call.input, scope, runId, by, at };
-  return { ...thread, grants: [...thread.grants, grant] };
+  const grant = {
+    grantId: `g-${event.callId}`,
+    tool: call.tool,
+    toolHash: call.toolHash,
+    input: call.input,
+    scope,
+    runId,
+    by,
+    at,
+  };
+  return threadWith(thread, { grants: [...thread.grants, grant] });
 }
 
 function updateRun(
@@ -242,7 +247,7 @@ function updateRun(
   const index = thread.active.findIndex((run) => run.runId === runId);
   const run = thread.active[index];
   const updated = run && update(run);
-  return updated && { ...thread, active: thread.active.with(index, runOf(updated)) };
+  return updated && threadWith(thread, { active: thread.active.with(index, updated) });
 }
 
 function updateRoot(thread: Thread, runId: string | undefined, update: (run: Run) => Run): Thread | undefined {
@@ -258,7 +263,7 @@ function reopened(thread: Thread | undefined): Thread | undefined {
   const calls = thread.active.flatMap((run) => run.turn?.calls ?? []);
   const waits = calls.some((call) => openAsk(call)) && calls.every((call) => call.status !== "queued");
   const { runId } = thread.active[0];
-  return waits ? thread : updateRoot(thread, runId, (run) => ({ ...run, status: "running", dueAt: undefined }));
+  return waits ? thread : updateRoot(thread, runId, (run) => runWith(run, { status: "running", dueAt: undefined }));
 }
 
 /** An epoch opens. A browser sees neither epoch nor driver: both stay at their empty value there. */
@@ -268,12 +273,12 @@ function owned(
   driverId: string | undefined,
 ): Thread | undefined {
   if (!thread || driverId === undefined || epoch === undefined) return thread;
-  return { ...thread, epoch, driverId, activeAt: 0 };
+  return threadWith(thread, { epoch, driverId, activeAt: 0 });
 }
 
 /** The epoch closes: whoever wants to drive must claim. */
 function released(thread: Thread | undefined): Thread | undefined {
-  return thread && { ...thread, driverId: null };
+  return thread && threadWith(thread, { driverId: null });
 }
 
 /** Adds token counts; a count nobody reported stays unreported. */

@@ -1,4 +1,5 @@
 import type { ThreadEvent } from "./event.ts";
+import { turnWith } from "./one-shape.ts";
 import type { Turn, TurnPart } from "./thread.ts";
 
 /** The events of a model call; undefined when the transition is not legal. */
@@ -7,15 +8,15 @@ export function reduceTurn(turn: Turn, event: ThreadEvent): Turn | undefined {
   if (!("turn" in event) || event.turn !== turn.turn) return undefined;
   switch (event.type) {
     case "text-added":
-      return { ...turn, parts: addText(turn.parts, event.kind ?? "text", event.text) };
+      return turnWith(turn, { parts: addText(turn.parts, event.kind ?? "text", event.text) });
     case "part-added":
-      return { ...turn, parts: [...turn.parts, event.part] };
+      return turnWith(turn, { parts: [...turn.parts, event.part] });
     case "turn-ended": {
       const { finishReason, usage, opaque } = event;
-      return { ...turn, status: "ended", endedAt: event.at, finishReason, usage, opaque };
+      return turnWith(turn, { status: "ended", endedAt: event.at, finishReason, usage, opaque });
     }
     case "attempt-failed":
-      return { ...abandonTurn(turn, event.at), error: event.error, retryAt: event.retryAt };
+      return turnWith(abandonTurn(turn, event.at), { error: event.error, retryAt: event.retryAt });
     default:
       return undefined;
   }
@@ -24,13 +25,7 @@ export function reduceTurn(turn: Turn, event: ThreadEvent): Turn | undefined {
 /** A model call that broke off: its text stays to be read, its half-written calls never were calls. */
 export function abandonTurn(turn: Turn, at: number): Turn {
   if (turn.status !== "open") return turn;
-  return {
-    ...turn,
-    status: "failed",
-    endedAt: at,
-    calls: [],
-    parts: withoutParts(turn.parts, "call"),
-  };
+  return turnWith(turn, { status: "failed", endedAt: at, calls: [], parts: withoutParts(turn.parts, "call") });
 }
 
 /** Parts without those of one type; texts that come to stand side by side become one, as if it had never been there. */

@@ -143,6 +143,7 @@ export const eventSchemas: { readonly [Type in EventType]: z.ZodMiniType<EventOf
     z.strictObject({
       ...envelope,
       type: z.literal("attempt-failed"),
+      definite: z.optional(z.boolean()),
       callId: optionalText,
       turn: z.optional(ordinal),
       attempt: ordinal,

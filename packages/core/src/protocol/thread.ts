@@ -192,6 +192,8 @@ export interface Grant {
   readonly tool: string;
   /** It allows calls of the tool with exactly this input (as canonical JSON). */
   readonly input: Json;
+  /** The tool's definition when it was granted: another one asks again. Server only. */
+  readonly toolHash?: string | undefined;
   readonly scope: "run" | "thread";
   readonly runId?: string | undefined;
   readonly by?: Actor | undefined;

@@ -84,6 +84,16 @@ export function createEngine(
 ): Engine {
   const { maxRequestMs = Number.POSITIVE_INFINITY, leaseMs = 30_000, onEvent } = options;
   if (!(leaseMs >= 30)) throw new ToolRunError("invalid-config", `leaseMs must be at least 30; it is ${leaseMs}.`);
+  if (!(maxRequestMs >= 1_000)) {
+    throw new ToolRunError("invalid-config", `maxRequestMs must be at least 1000; it is ${maxRequestMs}.`);
+  }
+  const { maxActiveRuns = 5 } = options;
+  if (!(Number.isInteger(maxActiveRuns) && maxActiveRuns >= 1)) {
+    throw new ToolRunError(
+      "invalid-config",
+      `maxActiveRuns must be a whole number of at least 1; it is ${maxActiveRuns}.`,
+    );
+  }
   const waitUntil = options.waitUntil ?? runtime.waitUntil;
   const agentFor = agentsOf(options, maxRequestMs);
   return {
@@ -104,7 +114,7 @@ export function createEngine(
     report: (error) => report(options, error),
     drivers: new Map(),
     recent: createRecentBatches(),
-    maxActiveRuns: options.maxActiveRuns ?? 5,
+    maxActiveRuns,
   };
 }
 

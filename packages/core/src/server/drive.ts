@@ -73,10 +73,10 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
       snapshot,
       row: events.some(isControl) ? rowOf(proposal.thread) : undefined,
     };
+    engine.recent.add(batch, { events, thread: proposal.thread });
     const result = await lease.untilDefinite(() => engine.store.append(id, { at: known.seq }, append));
     if (result.status === "ok" || (result.status === "conflict" && hasBatch(result.events, batch))) {
       known = proposal.thread;
-      engine.recent.add(batch, { events, thread: known });
       sinceSnapshot = snapshot ? 0 : sinceSnapshot + events.length;
       notify(engine, events, known, viewThread);
       // Deltas that are ready now travel in one event: the first went out at once, the rest waits for a breath.

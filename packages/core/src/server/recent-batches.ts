@@ -1,14 +1,14 @@
 import type { ThreadEvent } from "../protocol/event.ts";
 import type { Thread } from "../protocol/thread.ts";
 
-/** One append of this process: its events, and the thread they add up to. */
+/** One append of this process, whether it succeeds or not: its events, and the thread they add up to. */
 export interface RecentBatch {
   readonly events: readonly ThreadEvent[];
   readonly thread: Thread;
 }
 
 /**
- * What this process appended last, by batch. Its followers read the same batches out of the store a moment
+ * What this process appends, by batch. Its followers read the same batches out of the store a moment
  * later: the events need not be parsed nor folded a second time, because equal logs fold to equal threads.
  */
 export interface RecentBatches {

@@ -18,9 +18,10 @@ export function findRuntime(): Runtime {
   const ephemeral = ["VERCEL", "AWS_LAMBDA_FUNCTION_NAME", "NETLIFY", "CF_PAGES"].some((name) => env[name]);
   const worker = typeof navigator === "object" && navigator.userAgent === "Cloudflare-Workers";
   return {
-    production: env.NODE_ENV === "production" || (env.NODE_ENV === undefined && (ephemeral || worker)),
+    // Unknown counts as production: everybody being the user "dev" must never happen by accident.
+    production: env.NODE_ENV === undefined || env.NODE_ENV === "production",
     livesOn: !ephemeral && !worker,
-    waitUntil: ephemeral ? platformWaitUntil : undefined,
+    waitUntil: env.VERCEL ? platformWaitUntil : undefined,
   };
 }
 

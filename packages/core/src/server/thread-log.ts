@@ -72,7 +72,7 @@ function parseSnapshot(data: string): Thread {
   if (v !== STATE_VERSION) {
     throw new ToolRunError(
       "unavailable",
-      `The thread was written by a newer version (state ${v}); deploy it here too.`,
+      `The thread was written by another version of toolrun (state ${v}); deploy the newer one here too.`,
     );
   }
   return thread;

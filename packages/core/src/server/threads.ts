@@ -30,6 +30,7 @@ export function sendMessage(
   threadId: string,
   writer: Writer,
   body: Pick<MessageBody, "message" | "pending">,
+  via: "browser" | "code",
   canStart: () => Promise<void>,
 ): Promise<Receipt> {
   return writeThread(engine, threadId, async (thread, now) => {
@@ -38,7 +39,7 @@ export function sendMessage(
     const root = rootOf(thread);
     const drafts: EventDraft[] = [];
     if (thread.createdAt === 0) drafts.push(await created(engine, writer.user, body.message.text));
-    if (root && body.pending === "deny") drafts.push(...denyAll(thread, writer, now));
+    if (root && body.pending === "deny") drafts.push(...denyAll(thread, writer, now, via));
     const started = root ? undefined : await runStarted(engine, writer.user, { trigger: "message" });
     if (started) await canStart();
     const runId = root?.runId ?? started?.runId ?? "";
@@ -88,11 +89,11 @@ async function runStarted(
   };
 }
 
-function denyAll(thread: Thread, writer: Writer, now: number): readonly EventDraft[] {
+function denyAll(thread: Thread, writer: Writer, now: number, via: "browser" | "code"): readonly EventDraft[] {
   return thread.active.flatMap((run) =>
     (run.turn?.calls ?? [])
       .filter((call) => openAsk(call))
-      .flatMap((call) => denyEvents(run, call, writer, { via: "browser", now })),
+      .flatMap((call) => denyEvents(run, call, writer, { via, now })),
   );
 }
 

@@ -112,7 +112,7 @@ export function createVerbs(engine: Engine): Verbs {
   return {
     async send({ user, key = engine.newId(), message, threadId, pending }) {
       const body = { message: typeof message === "string" ? { text: message } : message, pending };
-      const receipt = await post(engine, user, key, threadId, body);
+      const receipt = await post(engine, user, key, threadId, body, "code");
       return { ...settling(receipt.threadId, receipt.seq), runId: receipt.runId };
     },
     async read({ user, threadId }) {
@@ -141,7 +141,7 @@ export function createVerbs(engine: Engine): Verbs {
     async stop({ threadId, reason, ...who }) {
       const open = await openFor(engine, who.user, "send", threadId);
       const runId = viewThread(open.thread).runId ?? "";
-      const { seq } = await change("send", threadId, who, { stop: runId }, (writer) =>
+      const { seq } = await change("send", threadId, who, { runId, reason }, (writer) =>
         stopRun(engine, threadId, writer, { runId, reason }),
       );
       return settling(threadId, seq);
@@ -149,7 +149,7 @@ export function createVerbs(engine: Engine): Verbs {
     async continue({ threadId, turns, ...who }) {
       const open = await openFor(engine, who.user, "send", threadId);
       const runId = viewThread(open.thread).runId ?? "";
-      const receipt = await change("send", threadId, who, { continue: runId, turns }, (writer) =>
+      const receipt = await change("send", threadId, who, { runId, turns }, (writer) =>
         continueRun(engine, threadId, writer, { runId, turns }, () => checkActiveRuns(engine, who.user)),
       );
       return { ...settling(threadId, receipt.seq), runId: receipt.runId };
@@ -174,10 +174,13 @@ export async function post(
   key: string,
   threadId: string | undefined,
   body: Pick<MessageBody, "message" | "pending">,
+  via: "browser" | "code",
 ): Promise<Receipt> {
   if (threadId !== undefined) await openFor(engine, user, "send", threadId);
+  if (threadId !== undefined && body.pending === "deny") await openFor(engine, user, "decide", threadId);
   const writer = writerOf(user, key, body);
-  return sendMessage(engine, threadId ?? newThreadId(user, key), writer, body, () => checkActiveRuns(engine, user));
+  const canStart = (): Promise<void> => checkActiveRuns(engine, user);
+  return sendMessage(engine, threadId ?? newThreadId(user, key), writer, body, via, canStart);
 }
 
 /** Leaves a tombstone: whoever drives or follows the thread hears of it. */

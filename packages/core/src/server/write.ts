@@ -2,12 +2,13 @@ import type { Agent } from "../agent/define-agent.ts";
 import { ToolRunError } from "../errors.ts";
 import { nextAction } from "../loop/next-action.ts";
 import type { EventDraft } from "../protocol/event.ts";
+import { parseEvent } from "../protocol/stored-event.ts";
 import type { Thread } from "../protocol/thread.ts";
 import { emptyThread, rootOf } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";
 import type { ResumeReason } from "../protocol/values.ts";
 import { viewThread } from "../protocol/view-thread.ts";
-import type { Append, AppendResult } from "../store/thread-store.ts";
+import type { Append, AppendResult, ThreadRead } from "../store/thread-store.ts";
 import { within } from "./access.ts";
 import type { Claimed } from "./drive.ts";
 import { drive } from "./drive.ts";
@@ -126,22 +127,25 @@ async function appendWrite(
   );
   if (result.status === "gone" || result.status === "held") return { status: result.status };
   if (result.status === "conflict") {
-    const joined = openRead(thread, result);
-    if (!hasBatch(result.events, append.batch)) return { status: "again", open: joined };
-    return { status: "ok", written: joined.thread };
+    if (!hasBatch(result.events, append.batch)) return { status: "again", open: openRead(thread, result) };
+    return { status: "ok", written: joinOwn(engine, thread, result, append.batch) };
   }
-  if (result.first !== thread.seq + 1) {
-    // Deltas moved the head meanwhile: our events are behind them.
-    return { status: "ok", written: (await reopen(engine, thread)).thread };
+  if (result.first === thread.seq + 1) {
+    notify(engine, events, written, viewThread);
+    return { status: "ok", written };
   }
-  notify(engine, events, written, viewThread);
-  return { status: "ok", written };
+  // Deltas moved the head meanwhile: our events are behind them.
+  const read = await engine.store.read(thread.id, thread.seq);
+  if (read === null || "gone" in read) return { status: "gone" };
+  return { status: "ok", written: joinOwn(engine, thread, read, append.batch) };
 }
 
-async function reopen(engine: Engine, thread: Thread): Promise<OpenThread> {
-  const open = await readThread(engine, thread.id);
-  if (!open) throw new ToolRunError("not-found", "This conversation was removed.");
-  return open;
+/** Folds what the log holds by now, and tells observers of our own part of it. */
+function joinOwn(engine: Engine, thread: Thread, read: ThreadRead, batch: string): Thread {
+  const joined = openRead(thread, read).thread;
+  const own = read.events.filter((event) => event.batch === batch).map(({ seq, data }) => parseEvent(data, seq));
+  notify(engine, own, joined, viewThread);
+  return joined;
 }
 
 /** The same bytes with the same batch until the store answers: a lost reply never doubles a write. */

@@ -31,7 +31,9 @@ function judge({ policy, own, more, grants = [] }: Rules): Judgement | Promise<J
   const agent = defineAgent({ model: scriptedModel([]), tools: { act }, policy: rule });
   const made = agent.tools.get("act");
   if (!made) throw new Error("no tool");
-  return judgeCall(agent, made, { callId: "c", input }, context, grants);
+  // A grant without a hash of its own is of the tool as it is now.
+  const given = grants.map((grant) => ({ toolHash: made.hash, ...grant }));
+  return judgeCall(agent, made, { callId: "c", input }, context, given);
 }
 
 const deny = { deny: "no" };
@@ -120,6 +122,7 @@ describe("a grant", () => {
     // biome-ignore lint/suspicious/noThenProperty: the verdict's own field
     ["does not allow what a policy changes", { policy: { modify: { amount: 1 }, then: "ask" } }, "modify"],
     ["of another input allows nothing", { grants: [{ ...GRANT, input: { amount: 11 } }] }, "ask"],
+    ["of the tool as it was before it changed allows nothing", { grants: [{ ...GRANT, toolHash: "old" }] }, "ask"],
     ["of another tool allows nothing", { grants: [{ ...GRANT, tool: "other" }] }, "ask"],
   ])("%s", async (_title, rules, verdict) => {
     const judgement = await judge({ grants: [GRANT], ...rules });

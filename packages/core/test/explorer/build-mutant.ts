@@ -24,7 +24,8 @@ export async function buildSubject(name: string, replacement?: Replacement): Pro
   const mutator: Plugin = {
     name: "replace-one-text",
     transform(code, id) {
-      if (!replacement || id.replaceAll("\\", "/") !== `${core.replaceAll("\\", "/")}src/${replacement.file}`) return null;
+      if (!replacement || id.replaceAll("\\", "/") !== `${core.replaceAll("\\", "/")}src/${replacement.file}`)
+        return null;
       const parts = code.split(replacement.from);
       if (parts.length !== 2) {
         throw new Error(`${replacement.file} has ${parts.length - 1} times: ${replacement.from}`);

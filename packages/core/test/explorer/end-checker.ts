@@ -1,9 +1,9 @@
+import { hasUnread } from "../../src/loop/next-action.ts";
+import { serialiseEvent } from "../../src/protocol/stored-event.ts";
 import type { Thread } from "../../src/protocol/thread.ts";
 import { emptyThread, findCall, openAsk, rootOf } from "../../src/protocol/thread.ts";
-import { foldStored } from "../../src/server/thread-log.ts";
-import { serialiseEvent } from "../../src/protocol/stored-event.ts";
 import { viewThread } from "../../src/protocol/view-thread.ts";
-import { hasUnread } from "../../src/loop/next-action.ts";
+import { foldStored } from "../../src/server/thread-log.ts";
 import { answerTo } from "./agents.ts";
 import type { Invariant } from "./violation.ts";
 import type { World } from "./world.ts";

@@ -96,7 +96,8 @@ export async function replay(subject: Subject, scenario: Scenario, schedule: rea
       const wanted = choicesOf(world, bounds).find((candidate) => candidate.label.includes(label));
       const choice = wanted ?? stepsOf(world)[0];
       if (!choice) throw new Error(`"${label}" never can happen after ${taken.join(", ")}`);
-      if (taken.push(choice.label) > bounds.steps) throw new Error(`"${label}" does not happen in ${bounds.steps} steps: ${taken.slice(-20).join(", ")}`);
+      if (taken.push(choice.label) > bounds.steps)
+        throw new Error(`"${label}" does not happen in ${bounds.steps} steps: ${taken.slice(-20).join(", ")}`);
       found = wanted !== undefined;
       choice.perform();
     }

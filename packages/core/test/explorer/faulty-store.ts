@@ -122,4 +122,3 @@ export function faultyStore(inner: ThreadStore, server: string, watcher: StoreWa
     remove: (id) => inner.remove(id),
   };
 }
-

@@ -66,7 +66,11 @@ export function createLogChecker(
         if (event.epoch <= epoch) fail("I8", event, `epoch ${event.epoch} opens after epoch ${epoch}`);
         if (owned && event.type === "run-started") fail("I8", event, "a run starts while another driver is there");
       } else if (event.epoch !== epoch || !owned) {
-        fail("I8", event, `written for epoch ${event.epoch}; the log is at ${epoch}${owned ? "" : ", owned by nobody"}`);
+        fail(
+          "I8",
+          event,
+          `written for epoch ${event.epoch}; the log is at ${epoch}${owned ? "" : ", owned by nobody"}`,
+        );
       }
     } else if (!POSTED.has(event.type)) fail("I8", event, "only drivers write this, and it has no epoch");
     else if (event.type === "run-ended" && owned) fail("I8", event, "a run ends beside its driver");

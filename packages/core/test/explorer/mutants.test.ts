@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { buildSubject, removeBuilds } from "./build-mutant.ts";
 import type { Exploration } from "./explore.ts";
-import { explore } from "./explore.ts";
+import { explore, replay } from "./explore.ts";
 import type { Mutant } from "./mutants.ts";
 import { mutants, notCovered } from "./mutants.ts";
 import { scenarioOf } from "./scenarios.ts";
@@ -9,15 +9,22 @@ import type { Subject } from "./world.ts";
 
 afterAll(removeBuilds);
 
+const UNTIL_MS = 30_000;
+
 /** Few faults first, so that what is found is short. */
 async function search(subject: Subject, mutant: Mutant): Promise<Exploration> {
   const scenario = scenarioOf(mutant.scenario);
-  const { delays = 1 } = mutant;
+  const { delays = 1, schedule } = mutant;
+  if (schedule) {
+    const { violations } = await replay(subject, scenario, schedule);
+    const failure = violations.length > 0 ? { violations, schedule } : undefined;
+    return { schedules: 1, states: 0, steps: 0, complete: true, failure };
+  }
   for (let faults = 0; faults < mutant.faults; faults++) {
     const seen = await explore(subject, scenario, { faults, delays: 0, steps: 300 });
     if (seen.failure) return seen;
   }
-  return explore(subject, scenario, { faults: mutant.faults, delays, steps: 300 });
+  return explore(subject, scenario, { faults: mutant.faults, delays, steps: 300 }, performance.now() + UNTIL_MS);
 }
 
 describe("rules switched off", () => {

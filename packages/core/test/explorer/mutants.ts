@@ -1,4 +1,5 @@
 import type { Replacement } from "./build-mutant.ts";
+import { INTERRUPTED_ON_B, SUPERSEDED_AT_THE_END } from "./schedules.ts";
 import type { Invariant } from "./violation.ts";
 
 /** A rule of the protocol switched off, and what is seen then. */
@@ -11,6 +12,8 @@ export interface Mutant extends Replacement {
   /** Faults it takes to show. */
   readonly faults: number;
   readonly delays?: number | undefined;
+  /** The schedule that shows it, where finding it takes minutes. */
+  readonly schedule?: readonly string[] | undefined;
 }
 
 export const mutants: readonly Mutant[] = [
@@ -80,9 +83,10 @@ export const mutants: readonly Mutant[] = [
     file: "loop/next-action.ts",
     from: `if (!root && me.epoch !== null) return { type: "stop" };`,
     to: ``,
-    scenario: "text only",
+    scenario: "approved, with takeover",
     violates: ["I8", "I7"],
     faults: 1,
+    schedule: SUPERSEDED_AT_THE_END,
   },
   {
     rule: "A4",
@@ -116,6 +120,7 @@ export const mutants: readonly Mutant[] = [
     scenario: "approved, with takeover",
     violates: ["I2"],
     faults: 2,
+    schedule: ["slow: B.4 append call-started", "pause", "look on A", "append call-interrupted", "answer B.4"],
   },
   {
     rule: "A6",
@@ -166,6 +171,7 @@ export const mutants: readonly Mutant[] = [
     scenario: "an interrupted call is tried again",
     violates: ["I6"],
     faults: 2,
+    schedule: [...INTERRUPTED_ON_B, "append call-interrupted", "person 1 approve yes again"],
   },
   {
     rule: "A9",

@@ -1,7 +1,7 @@
-import type { Engine } from "../../src/server/engine.ts";
 import type { DecisionBody } from "../../src/protocol/request-schema.ts";
 import type { Thread } from "../../src/protocol/thread.ts";
 import { openAsk, rootOf } from "../../src/protocol/thread.ts";
+import type { Engine } from "../../src/server/engine.ts";
 import type { Post } from "./scenario.ts";
 import { EDITED } from "./scenario.ts";
 
@@ -51,7 +51,7 @@ export async function perform(subject: Subject, engine: Engine, request: Request
   const { act, key } = post;
   try {
     if (act === "send") {
-      const receipt = await subject.post(engine, USER, key, threadId, { message: { text: key }, pending: undefined });
+      const receipt = await subject.post(engine, USER, key, threadId, { message: { text: key }, pending: undefined }, "code");
       return { key, act, outcome: "ok", threadId: receipt.threadId, runId: receipt.runId };
     }
     const id = threadId ?? "";

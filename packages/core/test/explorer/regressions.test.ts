@@ -1,16 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { replay } from "./explore.ts";
+import { INTERRUPTED_ON_B, SUPERSEDED_AT_THE_END } from "./schedules.ts";
 import { scenarioOf } from "./scenarios.ts";
 import * as subject from "./subject.ts";
 import type { World } from "./world.ts";
 
-/** The call's tool runs on B when B is paused; A takes the run over and interrupts the call. */
-const INTERRUPTED_ON_B = ["person 1 approve yes", "B.4 append call-started", "pause", "look on A"];
-
 describe("schedules that once went wrong", () => {
   it("a deposed driver appends nothing after the new owner ended the run", async () => {
     const world = await replay(subject, scenarioOf("approved, with takeover"), [
-      ...["B.6 append text-added", "look on A", "A.8 read", "pause", "A.9 append run-resumed", "A.14 append", "B model 2"],
+      ...[
+        "B.6 append text-added",
+        "look on A",
+        "A.8 read",
+        "pause",
+        "A.9 append run-resumed",
+        "A.14 append",
+        "B model 2",
+      ],
     ]);
     expect(world.violations).toEqual([]);
     expect(outcomes(world)).toEqual(["completed"]);
@@ -24,8 +30,21 @@ describe("schedules that once went wrong", () => {
     expect(outcomes(world)).toEqual(["completed"]);
   });
 
+  it("a driver that ends does not hide the next one of its process from who writes", async () => {
+    const world = await replay(subject, scenarioOf("stop a silent tool on its own server"), [
+      ...["slow: A.6 append", "person 1 approve", "append call-started", "answer A.6", "person 2 stop"],
+    ]);
+    const at = (type: string): number | undefined => world.log.events.find((event) => event.type === type)?.at;
+    expect(world.violations).toEqual([]);
+    expect(at("run-ended")).toBe(at("stop-requested"));
+  });
+
   it("a store that cannot be reached for longer than a lease does not end the run", async () => {
-    const world = await replay(subject, scenarioOf("text only"), ["A.6 append text-added", "pause", "late: A.7 append"]);
+    const world = await replay(subject, scenarioOf("text only"), [
+      "A.6 append text-added",
+      "pause",
+      "late: A.7 append",
+    ]);
     expect(world.violations).toEqual([]);
     expect(outcomes(world)).toEqual(["completed"]);
   });

@@ -45,7 +45,11 @@ export const scenarios: readonly Scenario[] = [
     ...PAY,
     people: [[SEND, APPROVE], [{ act: "stop", key: "stop", to: ["A", "B"], when: isAsked }]],
   },
-  { name: "stop with nobody driving", ...PAY, people: [[SEND, { act: "stop", key: "stop", to: ["B", "A"], when: isAsked }]] },
+  {
+    name: "stop with nobody driving",
+    ...PAY,
+    people: [[SEND, { act: "stop", key: "stop", to: ["B", "A"], when: isAsked }]],
+  },
   {
     name: "stop while text streams",
     servers: ["A", "B"],
@@ -80,10 +84,7 @@ export const scenarios: readonly Scenario[] = [
     servers: ["A", "B"],
     tools: { pay: { expiresInMs: 5_000 } },
     calls: ["pay"],
-    people: [
-      [SEND, { ...APPROVE, to: ["A"] }],
-      [{ act: "approve", key: "late yes", to: ["B"], when: isAsked }],
-    ],
+    people: [[SEND, { ...APPROVE, to: ["A"] }], [{ act: "approve", key: "late yes", to: ["B"], when: isAsked }]],
     wallAhead: { B: 6_000 },
   },
   {
@@ -100,7 +101,12 @@ export const scenarios: readonly Scenario[] = [
     people: [[SEND, APPROVE, { act: "retry", key: "retry", to: ["B", "A"] }]],
     follows: 2,
   },
-  { name: "two calls of one turn", ...PAY, calls: ["pay", "pay"], people: [[SEND, APPROVE, { ...APPROVE, key: "yes too" }]] },
+  {
+    name: "two calls of one turn",
+    ...PAY,
+    calls: ["pay", "pay"],
+    people: [[SEND, APPROVE, { ...APPROVE, key: "yes too" }]],
+  },
   {
     name: "stop, and nobody drives posts",
     ...PAY,

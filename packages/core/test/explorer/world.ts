@@ -202,7 +202,11 @@ export function createWorld(subject: Subject, scenario: Scenario, agents: AgentC
   return world;
 }
 
-function nextServer(to: readonly string[], tries: number, servers: readonly ServerProcess[]): ServerProcess | undefined {
+function nextServer(
+  to: readonly string[],
+  tries: number,
+  servers: readonly ServerProcess[],
+): ServerProcess | undefined {
   const alive = servers.filter((server) => !server.crashed);
   const wanted = to[tries % to.length];
   return alive.find((server) => server.name === wanted) ?? alive[0];

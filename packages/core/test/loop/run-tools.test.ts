@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { tool } from "../../src/agent/tool.ts";
+import { DefiniteFailure, tool } from "../../src/agent/tool.ts";
 import { EFFECT_UNKNOWN } from "../../src/model/call-result.ts";
 import { call, calls, say } from "../../src/testing/scripted-model.ts";
 import { clerk } from "../server/endpoint.ts";
@@ -278,17 +278,17 @@ describe("progress", () => {
 });
 
 describe("a tool that may be tried again", () => {
-  const failing = (failures: number, more: object) => {
+  const failing = (failures: number, more: object, error = () => new Error("Not yet.")) => {
     const keys: string[] = [];
     const run = oneCall((_input, { idempotencyKey }) => {
       keys.push(idempotencyKey);
-      if (keys.length <= failures) throw new Error("busy");
+      if (keys.length <= failures) throw error();
       return "done";
     }, more);
     return { run, keys };
   };
 
-  it("runs again after a recorded failure, with a new key, after 500 ms and then a second", async () => {
+  it("runs again after a failure, with the same key, after 500 ms and then a second: a lost reply is no failure", async () => {
     const { run, keys } = failing(2, { idempotent: true });
     const threadId = await run.begin();
     await run.clock.advance(499);
@@ -297,6 +297,14 @@ describe("a tool that may be tried again", () => {
     expect(keys).toHaveLength(2);
     await run.clock.advance(1_000);
     expect((await run.thread(threadId)).runs[0]?.turns[0]?.calls[0]).toMatchObject({ status: "succeeded", attempt: 3 });
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it("gets a new key after a definite failure", async () => {
+    const { run, keys } = failing(2, { idempotent: true }, () => new DefiniteFailure("Refused by the bank."));
+    await run.begin();
+    await run.clock.advance(500);
+    await run.clock.advance(1_000);
     expect(new Set(keys).size).toBe(3);
   });
 
@@ -308,7 +316,7 @@ describe("a tool that may be tried again", () => {
     expect(keys).toHaveLength(3);
   });
 
-  it("is tried again as often as maxRetries says, also where it is not idempotent: the failure is definite", async () => {
+  it("is tried again as often as maxRetries says, also where it is not idempotent: whoever sets it says so", async () => {
     const { run, keys } = failing(1, { maxRetries: 1 });
     await run.begin();
     await run.clock.advance(500);

@@ -79,12 +79,12 @@ type Move = keyof typeof moves;
 
 /** What each state takes, and the status it leads to. Whatever is not listed is ignored and counted. */
 const table: { readonly [From in State]: Partial<Record<Move, Call["status"]>> } = {
-  writing: { written: "writing", succeed: "succeeded" },
-  ready: { allow: "queued", ask: "waiting", start1: "running", start2: "running", succeed: "succeeded" },
-  allowed: { ask: "waiting", start1: "running", start2: "running", succeed: "succeeded" },
-  asked: { approve: "queued", deny: "waiting", expire: "waiting", succeed: "succeeded" },
-  approved: { start1: "running", start2: "running", succeed: "succeeded" },
-  denied: { succeed: "succeeded" },
+  writing: { written: "writing" },
+  ready: { allow: "queued", ask: "waiting", start1: "running", start2: "running" },
+  allowed: { ask: "waiting", start1: "running", start2: "running" },
+  asked: { approve: "queued", deny: "waiting", expire: "waiting" },
+  approved: { start1: "running", start2: "running" },
+  denied: {},
   running: {
     ask: "waiting",
     start2: "running",
@@ -94,11 +94,11 @@ const table: { readonly [From in State]: Partial<Record<Move, Call["status"]>> }
     succeed: "succeeded",
   },
   retrying: { ask: "waiting", start2: "running", progress: "running", interrupt: "waiting", succeed: "succeeded" },
-  asking: { approve: "queued", deny: "waiting", expire: "waiting", succeed: "succeeded" },
+  asking: { deny: "waiting", expire: "waiting" },
   answered: { start2: "running", succeed: "succeeded" },
-  interrupted: { approve: "queued", deny: "waiting", expire: "waiting", succeed: "succeeded", late: "succeeded" },
-  retried: { start2: "running", succeed: "succeeded" },
-  skipped: { succeed: "succeeded", late: "succeeded" },
+  interrupted: { deny: "waiting", late: "succeeded" },
+  retried: { start2: "running" },
+  skipped: { late: "succeeded" },
   succeeded: {},
   "not-run": {},
 };
@@ -160,16 +160,19 @@ describe("a call", () => {
     expect(log.call("c")).toMatchObject({ input: { amount: 5 }, digest: "digest-2", decision: { originalInput: 1 } });
   });
 
-  test("failures count, attempts grow, and the key's number grows with failures only", () => {
+  test("definite failures count, attempts grow, and the key's number grows with definite failures only", () => {
     const log = states.retrying();
-    expect(log.call("c")).toMatchObject({ status: "running", failures: 1, attempt: 1, lastError: "It broke." });
+    expect(log.call("c")).toMatchObject({ status: "running", failures: 0, attempt: 1, lastError: "It broke." });
     log
       .start("c")
       .drive({ type: "call-interrupted", callId: "c", attempt: 2 })
       .decide("c", { action: "retry" })
       .start("c");
-    expect(log.call("c")).toMatchObject({ status: "running", failures: 1, attempt: 3 });
+    expect(log.call("c")).toMatchObject({ status: "running", failures: 0, attempt: 3 });
     expect(log.call("c").retryAt).toBeUndefined();
+    const error = { code: "tool-error", message: "It broke." };
+    log.drive({ type: "attempt-failed", callId: "c", attempt: 3, error, retryAt: 1, definite: true });
+    expect(log.call("c").failures).toBe(1);
   });
 
   test("progress moves, partial replaces, log lines add up to 500", () => {

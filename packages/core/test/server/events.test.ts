@@ -405,6 +405,24 @@ describe("who drives", () => {
     expect((await alive.server.thread(threadId)).epoch).toBe(1);
   });
 
+  it("a look at a thread whose question is over takes it up, unless the looker may not send or is another site", async () => {
+    const lookers: readonly (readonly [Record<string, string>, number])[] = [
+      [{ "sec-fetch-site": "cross-site" }, 1],
+      [{ "x-user": "viewer" }, 1],
+      [{}, 2],
+    ];
+    for (const [headers, epoch] of lookers) {
+      const made = await waitingShop({
+        refund: { approval: { ask: { expiresInMs: 1_000 } } },
+        authorize: ({ user, action, owner }) => user.id === owner || action === "read",
+      });
+      await made.server.clock.advance(1_000);
+      expect((await made.server.get(`/${made.threadId}`, headers)).status).toBe(200);
+      await made.server.clock.advance(0);
+      expect((await made.server.thread(made.threadId)).epoch).toBe(epoch);
+    }
+  });
+
   it("where a request's work ends with its response, a POST only writes and the reader drives", async () => {
     const made = shop({ livesOn: false, script: [say("Here I am.")] });
     const { threadId } = await (await made.server.post("", { message: { text: "Go" }, key: "k" })).json();

@@ -45,7 +45,7 @@ function useCardInView(scroller: RefObject<HTMLElement | null>, ids: string): bo
       },
       { root: scroller.current },
     );
-    for (const heading of headingsIn(scroller.current)) observer.observe(heading);
+    for (const heading of headingsIn(scroller.current)) observer.observe(heading.closest("[data-step]") ?? heading);
     return () => {
       observer.disconnect();
       setInView(false);

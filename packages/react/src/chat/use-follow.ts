@@ -24,7 +24,7 @@ export function useFollow(): Follow {
   const scroller = useRef<HTMLElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const held = useRef(true);
-  const lastTop = useRef(0);
+  const last = useRef({ top: 0, height: 0 });
   const [following, setFollowing] = useState(true);
 
   const set = useCallback((value: boolean): void => {
@@ -40,14 +40,14 @@ export function useFollow(): Follow {
   useEffect(() => {
     const frame = scroller.current;
     if (!frame) return;
-    lastTop.current = frame.scrollTop;
+    last.current = { top: frame.scrollTop, height: frame.scrollHeight };
     const onScroll = (): void => {
-      const top = frame.scrollTop;
-      const atEnd = top + frame.clientHeight >= frame.scrollHeight - edge;
-      // Nothing of ours ever scrolls up, so whatever does is the reader; a page that got shorter stays at its end.
-      if (atEnd) set(true);
-      else if (top < lastTop.current) set(false);
-      lastTop.current = top;
+      const { scrollTop: top, scrollHeight: height } = frame;
+      const isAtEnd = top + frame.clientHeight >= height - edge;
+      // Nothing of ours ever scrolls up, so whatever does is the reader, unless the page became shorter under it.
+      if (isAtEnd) set(true);
+      else if (top < last.current.top && height >= last.current.height) set(false);
+      last.current = { top, height };
     };
     frame.addEventListener("scroll", onScroll, { passive: true });
     const observer = typeof ResizeObserver === "undefined" ? undefined : new ResizeObserver(() => follow(frame));

@@ -116,13 +116,9 @@ export function FieldInput(props: FieldInputProps): ReactNode {
         {changed && proposed !== "" ? <p className="tr-was">{strings.was(shorten(proposed))}</p> : null}
       </div>
       {changed ? (
-        <button
-          type="button"
-          className="tr-button tr-quiet tr-undo"
-          aria-label={strings.resetField(field.title)}
-          onClick={() => onText(proposed)}
-        >
+        <button type="button" className="tr-button tr-quiet tr-undo" onClick={() => onText(proposed)}>
           <Icon name="undo" />
+          <span className="tr-sr-only">{strings.resetField(field.title)}</span>
         </button>
       ) : null}
     </div>

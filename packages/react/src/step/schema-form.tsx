@@ -72,7 +72,7 @@ export function SchemaForm(props: SchemaFormProps): ReactNode {
   return (
     <form
       ref={form}
-      className="tr-form"
+      className="tr-form tr-schema-form"
       noValidate
       onSubmit={(event) => void submit(event)}
       onKeyDown={(event) => {

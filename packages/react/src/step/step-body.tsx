@@ -101,12 +101,18 @@ function ProgressLine({ step }: { readonly step: AnyStep }): ReactNode {
   const { strings } = useStepContext();
   const { value, max, label } = step.progress ?? {};
   const known = value !== undefined && max !== undefined && max > 0;
+  const count = known ? strings.of(value, max) : undefined;
   return (
     <div className="tr-line tr-progress">
       {known ? <progress value={Math.min(value, max)} max={max} aria-label={step.title} /> : null}
-      <span className="tr-muted">
-        {known ? `${strings.of(value, max)}${label ? " · " : ""}` : null}
-        {label ? <VisibleText text={label} /> : null}
+      <span className="tr-muted tr-tabular">
+        {count}
+        {label && label !== count ? (
+          <>
+            {count ? " · " : null}
+            <VisibleText text={label} />
+          </>
+        ) : null}
       </span>
     </div>
   );

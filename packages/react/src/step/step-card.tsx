@@ -35,7 +35,8 @@ function StepLine({ step, className }: StepCardProps): ReactNode {
   const id = useId();
   const { icon, word, tone } = stepLook(step, strings);
   const render = slots && Object.hasOwn(slots, step.tool) ? slots[step.tool] : undefined;
-  const summary = step.summary ?? previewOf(step);
+  // The tool's summary speaks of what the model asked for; a person who changed that must not read it as what ran.
+  const summary = step.decision?.originalInput === undefined ? (step.summary ?? previewOf(step)) : previewOf(step);
   return (
     <div
       className={["tr-step", className].filter(Boolean).join(" ")}

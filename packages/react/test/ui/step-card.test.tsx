@@ -84,7 +84,8 @@ test.each(states)("a step that is %s says so in words, and is accessible", async
 
 test("a changed approval says how many values were changed", () => {
   const changed = decision({ action: "approve", originalInput: { orderId: "1042", amount: 60 } });
-  renderStep(stepOf({ decision: changed }), undefined, { me: "me" });
+  renderStep(stepOf({ decision: changed, summary: "60.00 EUR" }), undefined, { me: "me" });
+  expect(screen.queryByText("60.00 EUR")).toBeNull(); // said of what was asked for, not of what ran
   expect(screen.getByText("Approved by you with 1 change")).toBeTruthy();
 });
 
