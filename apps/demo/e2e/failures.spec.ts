@@ -1,7 +1,6 @@
 import {
   approveButton,
   askForRefund,
-  executions,
   finished,
   lastAnswer,
   mounts,
@@ -43,7 +42,6 @@ for (const { name, path, api } of mounts) {
       expect(await lastAnswer(page)).toContain("did not go through");
       await expect(page.locator(".tr-banner")).toHaveCount(0);
       expect(await refundedCents(request, "1042")).toBe(0);
-      expect(await executions(request, "refundOrder", "1042")).toBe(1);
     });
 
     test("an edit the server refuses lands on its field, and can be corrected", async ({
@@ -63,16 +61,6 @@ for (const { name, path, api } of mounts) {
       await waiting.getByRole("button", { name: "Approve with changes" }).click();
       await finished(page);
       expect(await refundedCents(request, "1042")).toBe(1050);
-    });
-
-    test("the shop's table cannot be loaded: it says so, and comes back by itself", async ({ page, complaints }) => {
-      complaints.expect(brokenRequest);
-      await open(page, path);
-      await page.route("**/api/shop/orders?*", (route) => route.fulfill({ status: 500, json: {} }));
-      await expect(page.getByText("The orders could not be loaded. Trying again…")).toBeVisible();
-      await expect(page.locator('[data-order="1044"]')).toBeVisible();
-      await page.unroute("**/api/shop/orders?*");
-      await expect(page.getByText("The orders could not be loaded. Trying again…")).toHaveCount(0);
     });
 
     test("a message that cannot be sent is not lost", async ({ page, complaints }) => {
@@ -121,3 +109,13 @@ for (const { name, path, api } of mounts) {
     });
   });
 }
+
+test("the shop's table cannot be loaded: it says so, and comes back by itself", async ({ page, complaints }) => {
+  complaints.expect(brokenRequest);
+  await open(page, "/");
+  await page.route("**/api/shop/orders?*", (route) => route.fulfill({ status: 500, json: {} }));
+  await expect(page.getByText("The orders could not be loaded. Trying again…")).toBeVisible();
+  await expect(page.locator('[data-order="1044"]')).toBeVisible();
+  await page.unroute("**/api/shop/orders?*");
+  await expect(page.getByText("The orders could not be loaded. Trying again…")).toHaveCount(0);
+});

@@ -14,8 +14,12 @@ export interface Told {
 export function shopModelServer(): LLMock {
   const server = new LLMock({ port: ports.model, host: "127.0.0.1", logLevel: "silent" });
   const cut = { content: "This answer breaks off before its end, and comes again whole." };
-  server.on({ userMessage: /break off once/, sequenceIndex: 0 }, cut, { chunkSize: 5, truncateAfterChunks: 6 });
-  server.on({ userMessage: /break off always/ }, cut, { chunkSize: 5, truncateAfterChunks: 6 });
+  server.on({ userMessage: /break off once/, sequenceIndex: 0 }, cut, {
+    chunkSize: 5,
+    latency: 20,
+    truncateAfterChunks: 6,
+  });
+  server.on({ userMessage: /break off always/ }, cut, { chunkSize: 5, latency: 20, truncateAfterChunks: 6 });
   server.on({ userMessage: /break off once/ }, cut, { chunkSize: 5 });
   server.on({ predicate: () => true }, answer, { chunkSize: 4 });
   return server;

@@ -136,7 +136,13 @@ function useLiveOrders(limit: number, highlight: number | undefined): LiveOrders
   };
 
   // A deduping interval as long as the refresh interval, SWR's default, would swallow every second look.
-  const options = { refreshInterval: 2_000, dedupingInterval: 500, keepPreviousData: true, onSuccess: note };
+  const options = {
+    refreshInterval: 2_000,
+    dedupingInterval: 500,
+    errorRetryInterval: 1_000, // after an error SWR's polling rests, and its own pause would be up to 15 s
+    keepPreviousData: true,
+    onSuccess: note,
+  };
   const list = useSWR(`/api/shop/orders?limit=${limit}`, fetchOrders, options);
   const missing = highlight !== undefined && list.data && !list.data.orders.some((order) => order.number === highlight);
   const extra = useSWR(missing ? `/api/shop/orders?ids=${highlight}` : null, fetchOrders, options);

@@ -24,16 +24,16 @@ export function checkUndisturbed(world: World): void {
   if (world.spent.faults > 0 || world.spent.crashes > 0) return;
   const fail = failing(world);
   const drives = scenario.drivesPosts ?? true;
-  if (drives && !isSettledFor(log.thread)) fail("live", "nothing went wrong, and the run goes on no more");
   for (const event of log.events) {
     if (event.type === "stop-requested") {
       const end = log.events.find((other) => other.type === "run-ended" && other.runId === event.runId);
-      if ((end?.at ?? 0) > event.at + LEASE_MS) fail("A16", "a stop was not heard while the tool was silent");
+      if ((end?.at ?? world.time.now) > event.at + LEASE_MS) fail("A16", "a stop was not heard while the tool was silent");
     }
     if (event.type === "call-interrupted") fail("A6", "nothing went wrong, and a call was interrupted");
     if (event.type === "run-resumed" && event.why === "takeover") fail("A6", "a healthy owner was robbed");
     if (event.type === "run-ended" && event.outcome === "failed") fail("live", `nothing went wrong: ${event.code}`);
   }
+  if (drives && !isSettledFor(log.thread)) fail("live", "nothing went wrong, and the run goes on no more");
 }
 
 /** What must hold when the faults are over and everybody had time to recover. */
@@ -50,7 +50,12 @@ export function checkEnd(world: World): void {
   if (JSON.stringify(again) !== JSON.stringify(thread)) fail("I7", "the log folds to another state the second time");
   if (rootOf(thread) && thread.driverId !== null) return;
   const last = thread.runs.at(-1);
-  if (!rootOf(thread) && last?.outcome === "completed" && hasUnread(thread)) fail("A23", "a message was never read");
+  const answered = last?.outcome === "completed" || last?.outcome === "limited";
+  if (!rootOf(thread) && answered && hasUnread(thread)) fail("A23", "a message was never read");
+  const ended = new Set(thread.runs.map((run) => run.runId));
+  for (const event of log.events) {
+    if (event.type === "stop-requested" && !ended.has(event.runId ?? "")) fail("I4", "a stop ends nothing");
+  }
 }
 
 type Fail = (invariant: Invariant, message: string) => void;

@@ -1,5 +1,10 @@
 import type { Replacement } from "./build-mutant.ts";
-import { INTERRUPTED_ON_B, SUPERSEDED_AT_THE_END } from "./schedules.ts";
+import {
+  ASLEEP_BEFORE_THE_START,
+  INTERRUPTED_ON_B,
+  LATE_AFTER_ANOTHER_ATTEMPT,
+  SUPERSEDED_AT_THE_END,
+} from "./schedules.ts";
 import type { Invariant } from "./violation.ts";
 
 /** A rule of the protocol switched off, and what is seen then. */
@@ -21,8 +26,10 @@ export const mutants: readonly Mutant[] = [
     rule: "A1",
     off: "run-waiting does not close the epoch",
     file: "protocol/reduce-thread.ts",
-    from: `return released(updateRoot(thread, event.runId, (run) => ({ ...run, status: "waiting"`,
-    to: `return ((same: Thread | undefined) => same)(updateRoot(thread, event.runId, (run) => ({ ...run, status: "waiting"`,
+    from: `case "run-waiting":
+      return released(`,
+    to: `case "run-waiting":
+      return ((same) => same)(`,
     scenario: "approved",
     violates: ["live", "I8"],
     faults: 0,
@@ -120,7 +127,7 @@ export const mutants: readonly Mutant[] = [
     scenario: "approved, with takeover",
     violates: ["I2"],
     faults: 2,
-    schedule: ["slow: B.4 append call-started", "pause", "look on A", "append call-interrupted", "answer B.4"],
+    schedule: ASLEEP_BEFORE_THE_START,
   },
   {
     rule: "A6",
@@ -141,6 +148,7 @@ export const mutants: readonly Mutant[] = [
     scenario: "an interrupted call is tried again",
     violates: ["I1", "I7"],
     faults: 1,
+    schedule: LATE_AFTER_ANOTHER_ATTEMPT,
   },
   {
     rule: "A8",
@@ -182,6 +190,7 @@ export const mutants: readonly Mutant[] = [
     scenario: "an interrupted call is tried again",
     violates: ["I3"],
     faults: 1,
+    schedule: [...INTERRUPTED_ON_B, "append call-interrupted", "person 1 retry", "append call-started"],
   },
   {
     rule: "A9",
@@ -202,6 +211,7 @@ export const mutants: readonly Mutant[] = [
     scenario: "a message steers",
     violates: ["A10"],
     faults: 0,
+    delays: 2,
   },
   {
     rule: "A11",
@@ -209,7 +219,7 @@ export const mutants: readonly Mutant[] = [
     file: "loop/call-model.ts",
     from: `const checked = readyEvents(call, options);`,
     to: `options.emit(...events.splice(0));
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    for (let count = 0; count < 50; count++) await undefined;
     const checked = readyEvents(call, options);`,
     scenario: "one read-only call",
     violates: ["I5", "I7", "live"],
@@ -223,7 +233,7 @@ export const mutants: readonly Mutant[] = [
     to: `if (ask) judged.type = "call-progressed";
   if (!ask) return [judged];`,
     scenario: "approved",
-    violates: ["live", "I6", "I7"],
+    violates: ["I4"],
     faults: 0,
   },
   {
@@ -271,20 +281,20 @@ export const mutants: readonly Mutant[] = [
     rule: "A23",
     off: "a turn takes every message for read",
     file: "protocol/reduce-thread.ts",
-    from: `{ ...next, consumedSeq: event.seq }`,
-    to: `{ ...next, consumedSeq: Number.MAX_SAFE_INTEGER }`,
+    from: `consumedSeq: event.seq`,
+    to: `consumedSeq: Number.MAX_SAFE_INTEGER`,
     scenario: "a message steers",
     violates: ["A23", "I5"],
     faults: 0,
   },
   {
     rule: "A23",
-    off: "an answer ends the run whatever was sent meanwhile",
-    file: "loop/next-action.ts",
-    from: `(run.depth === 0 && hasUnread(thread))`,
-    to: `false`,
-    scenario: "a message steers",
-    violates: ["A23", "I5"],
+    off: "a message that came during the last turn starts no run",
+    file: "loop/intents.ts",
+    from: `const next = run.depth === 0 && hasUnread(thread)`,
+    to: `const next = false && hasUnread(thread)`,
+    scenario: "a message during the last turn",
+    violates: ["A23"],
     faults: 0,
   },
 ];

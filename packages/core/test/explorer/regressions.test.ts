@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { replay } from "./explore.ts";
-import { INTERRUPTED_ON_B, SUPERSEDED_AT_THE_END } from "./schedules.ts";
+import { ENDS_BEHIND_THE_NEXT, INTERRUPTED_ON_B, SUPERSEDED_AT_THE_END } from "./schedules.ts";
 import { scenarioOf } from "./scenarios.ts";
 import * as subject from "./subject.ts";
 import type { World } from "./world.ts";
@@ -31,9 +31,8 @@ describe("schedules that once went wrong", () => {
   });
 
   it("a driver that ends does not hide the next one of its process from who writes", async () => {
-    const world = await replay(subject, scenarioOf("stop a silent tool on its own server"), [
-      ...["slow: A.6 append", "person 1 approve", "append call-started", "answer A.6", "person 2 stop"],
-    ]);
+    const scenario = scenarioOf("stop a silent tool on its own server");
+    const world = await replay(subject, scenario, ENDS_BEHIND_THE_NEXT);
     const at = (type: string): number | undefined => world.log.events.find((event) => event.type === type)?.at;
     expect(world.violations).toEqual([]);
     expect(at("run-ended")).toBe(at("stop-requested"));

@@ -80,6 +80,12 @@ export const scenarios: readonly Scenario[] = [
     people: [[SEND], [{ act: "send", key: "and", to: ["B", "A"], when: isStarted }]],
   },
   {
+    name: "a message during the last turn",
+    servers: ["A", "B"],
+    agent: { limits: { turns: 1 } },
+    people: [[SEND], [{ act: "send", key: "and", to: ["B", "A"], when: isRunning }]],
+  },
+  {
     name: "expiry against approve",
     servers: ["A", "B"],
     tools: { pay: { expiresInMs: 5_000 } },

@@ -1,6 +1,6 @@
 "use client";
 
-import { type KeyboardEvent, type ReactNode, useId, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ActionResult, AnyStep, Json } from "toolrun";
 import { ApprovalFacts } from "./approval-facts.tsx";
 import { DenyForm } from "./deny-form.tsx";
@@ -29,6 +29,7 @@ export function ApprovalCard({ step, className }: ApprovalCardProps): ReactNode 
   const revealButton = useRef<HTMLButtonElement>(null);
   const editButton = useRef<HTMLButtonElement>(null);
   const denyButton = useRef<HTMLButtonElement>(null);
+  const returnTo = useRef<{ readonly current: HTMLElement | null }>(undefined);
   const id = useId();
 
   const schema = step.ask?.schema;
@@ -45,9 +46,15 @@ export function ApprovalCard({ step, className }: ApprovalCardProps): ReactNode 
     if (unread) revealButton.current?.focus();
     else void approve();
   };
+  // In the commit that takes the form away, so that focus is on the page itself for no moment.
+  useLayoutEffect(() => {
+    if (mode !== "view") return;
+    returnTo.current?.current?.focus();
+    returnTo.current = undefined;
+  }, [mode]);
   const back = (button: { readonly current: HTMLElement | null }): void => {
+    returnTo.current = button;
     setMode("view");
-    requestAnimationFrame(() => button.current?.focus());
   };
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
