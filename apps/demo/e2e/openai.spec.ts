@@ -164,14 +164,14 @@ test.describe("a model that fails", () => {
     await say(page, "Please break off once");
     await finished(page);
     expect(model.getRequests()).toHaveLength(2);
-    expect(await lastAnswer(page)).toMatch(/This answer breaks off before its end, and comes again whole\.$/);
+    expect(await lastAnswer(page)).toBe("This answer breaks off before its end, and comes again whole.");
   });
 
   test("an answer that always breaks off: what came is kept, the end is named, the page goes on", async ({ page }) => {
     await open(page, edge.path);
     await say(page, "Please break off always");
     await expect(page.locator('.tr-banner[data-outcome="failed"]')).toBeVisible();
-    await expect(transcript(page)).toContainText("This answer breaks off");
+    await expect(transcript(page)).toContainText("This answer breaks");
     expect(model.getRequests()).toHaveLength(3);
     await say(page, "Hello");
     await expect(transcript(page)).toContainText("Hello from the model server.");

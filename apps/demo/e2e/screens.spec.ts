@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
+import type { Locator, Page } from "@playwright/test";
 import { approveButton, askForRefund, finished, open, resetShop } from "./shop-page.ts";
 import { expect, test } from "./watched-test.ts";
 
@@ -29,6 +29,9 @@ for (const viewport of sizes) {
         await waiting.getByRole("button", { name: "Edit…" }).click();
         await waiting.getByRole("textbox", { name: /Amount/ }).fill("20");
         await look(page, `editing-${at}`);
+        const reason = waiting.getByRole("textbox", { name: /Reason/ });
+        await reason.focus();
+        expect(await isOnTop(reason), "a field with focus is not behind the buttons").toBe(true);
         await waiting.getByRole("button", { name: "Back" }).click();
 
         await waiting.getByRole("button", { name: "Deny…" }).click();
@@ -50,12 +53,21 @@ for (const viewport of sizes) {
 /** Takes a picture, asks axe, and looks for anything wider than the window. */
 async function look(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${folder}${name}.png` });
-  const { violations } = await new AxeBuilder({ page }).withTags(standards).analyze();
+  const { violations, passes } = await new AxeBuilder({ page }).withTags(standards).analyze();
   const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
   expect.soft(found, name).toEqual([]);
+  expect(passes.length).toBeGreaterThan(20); // rules that found something to look at
   const { scroll, width } = await page.evaluate(() => ({
     scroll: document.documentElement.scrollWidth,
     width: document.documentElement.clientWidth,
   }));
   expect.soft(scroll, `${name}: no sideways scrolling`).toBeLessThanOrEqual(width);
+}
+
+/** True when the middle of an element is what one sees there. */
+function isOnTop(target: Locator): Promise<boolean> {
+  return target.evaluate((element) => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    return document.elementFromPoint(left + width / 2, top + height / 2) === element;
+  });
 }

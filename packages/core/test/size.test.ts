@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { bundle } from "./bundle.ts";
 
-test("the server entry is at most 20 kB, minified and gzipped, without zod", async () => {
+// Why not the 20 kB once planned: docs/decisions/0003-sizes.md
+test("the server entry is at most 38 kB, minified and gzipped, without zod", async () => {
   const { modules, gzipBytes } = await bundle("packages/core/src/server.ts", [/^zod($|\/)/]);
   expect(modules).toContainEqual(expect.stringMatching(/^packages\/core\/src\/server\//));
-  expect(gzipBytes).toBeLessThanOrEqual(20_000);
+  expect(gzipBytes).toBeLessThanOrEqual(38_000);
 });

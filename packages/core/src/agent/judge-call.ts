@@ -70,8 +70,9 @@ function isVerdict(value: unknown): value is Verdict {
   if (value === undefined || value === "allow" || value === "ask") return true;
   if (typeof value !== "object" || value === null) return false;
   if ("deny" in value) return typeof value.deny === "string";
-  if ("ask" in value) return typeof value.ask === "object" && value.ask !== null;
-  return "modify" in value && value.modify !== undefined;
+  const asks = "ask" in value && value.ask !== undefined;
+  if (asks && (typeof value.ask !== "object" || value.ask === null)) return false;
+  return asks || ("modify" in value && value.modify !== undefined);
 }
 
 interface Judged {
@@ -106,11 +107,11 @@ function combine(opinions: readonly Opinion[], call: Judged, grants: Thread["gra
 
 function asks(verdict: Verdict): boolean {
   if (verdict === "ask") return true;
-  return typeof verdict === "object" && ("ask" in verdict || ("modify" in verdict && verdict.then === "ask"));
+  return typeof verdict === "object" && "ask" in verdict && verdict.ask !== undefined;
 }
 
 function askOptions(verdict: Verdict, destructive: boolean): AskOptions {
-  const given = typeof verdict === "object" && "ask" in verdict ? verdict.ask : {};
+  const given = (typeof verdict === "object" && "ask" in verdict ? verdict.ask : undefined) ?? {};
   const scopes = destructive ? (["once"] as const) : (given.scopes ?? (["once", "run"] as const));
   return { ...given, editable: given.editable ?? true, scopes };
 }

@@ -21,5 +21,5 @@ export type Verdict =
   | "ask"
   | { readonly ask: AskOptions }
   | { readonly deny: string }
-  | { readonly modify: Json; readonly then?: "allow" | "ask" | undefined }
+  | { readonly modify: Json; readonly ask?: AskOptions | undefined }
   | undefined;

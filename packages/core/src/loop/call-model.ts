@@ -6,6 +6,7 @@ import { digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import type { OpaqueBlock, Usage } from "../protocol/values.ts";
 import type { Clock } from "./clock.ts";
+import type { Stop } from "./context.ts";
 
 export interface CallModel {
   readonly runId: string;
@@ -14,7 +15,7 @@ export interface CallModel {
   readonly toolsOff: boolean;
   readonly agent: Agent;
   readonly messages: readonly ModelMessage[];
-  readonly signal: AbortSignal;
+  readonly stop: Stop;
   readonly clock: Clock;
   readonly newId: () => string;
   readonly emit: (...drafts: readonly EventDraft[]) => void;
@@ -46,31 +47,29 @@ interface Turn {
  */
 export async function callModel(options: CallModel): Promise<readonly EventDraft[]> {
   const abort = new AbortController();
-  const onStop = (): void => abort.abort(options.signal.reason);
-  options.signal.addEventListener("abort", onStop, { once: true });
+  const { stop } = options;
+  stop.listener = () => abort.abort(stop.reason);
   const turn: Turn = { calls: new Map(), opaque: [], end: undefined, stray: false };
   try {
     await readAnswer(options, turn, abort);
     if (!turn.end) throw new ModelError("The answer broke off before its end.", { retryable: true });
     return await closingEvents(options, turn);
   } catch (error) {
-    return options.signal.aborted ? [] : [failedAttempt(options, error)];
+    return stop.reason ? [] : [failedAttempt(options, error)];
   } finally {
-    options.signal.removeEventListener("abort", onStop);
-    abort.abort();
+    stop.listener = undefined;
+    abort.abort(OVER);
   }
 }
+
+/** Why a model's signal aborts when nothing more is read of it. One for all: an error with its stack is dear. */
+const OVER = new DOMException("The answer is over.", "AbortError");
 
 /** Reads to the end part. Silence is a failure: before the first part and between any two. */
 async function readAnswer(options: CallModel, turn: Turn, abort: AbortController): Promise<void> {
   const { agent, toolsOff, messages, clock } = options;
   const request = { messages, tools: toolsOff ? [] : agent.specs };
   const silenceMs = agent.modelSilenceMs;
-  let silent: ((error: Error) => void) | undefined;
-  const silence = new Promise<never>((_, reject) => {
-    silent = reject;
-  });
-  silence.catch(() => undefined);
   let heardAt = clock.monotonic();
   let cancel: () => void = () => undefined;
   // One timer for the whole answer, moved on only when it fires: a delta costs no timer.
@@ -78,16 +77,14 @@ async function readAnswer(options: CallModel, turn: Turn, abort: AbortController
     cancel = clock.after(ms, () => {
       const left = heardAt + silenceMs - clock.monotonic();
       if (left > 0) return watch(left);
-      const error = new ModelError(`The model was silent for ${silenceMs} ms.`, { retryable: true, status: 408 });
-      abort.abort(error);
-      silent?.(error);
+      abort.abort(new ModelError(`The model was silent for ${silenceMs} ms.`, { retryable: true, status: 408 }));
     });
   };
   watch(silenceMs);
-  const stopped = new Promise<never>((_, reject) => {
+  const cutOff = new Promise<never>((_, reject) => {
     abort.signal.addEventListener("abort", () => reject(abort.signal.reason), { once: true });
   });
-  stopped.catch(() => undefined);
+  cutOff.catch(() => undefined);
   const read = async (): Promise<void> => {
     for await (const parts of agent.model.stream(request, abort.signal)) {
       if (abort.signal.aborted) return;
@@ -98,7 +95,7 @@ async function readAnswer(options: CallModel, turn: Turn, abort: AbortController
     }
   };
   try {
-    await Promise.race([read(), silence, stopped]);
+    await Promise.race([read(), cutOff]);
   } finally {
     cancel();
   }
@@ -195,21 +192,30 @@ function readyEvents(call: Proposed, options: CallModel): readonly EventDraft[] 
   const checked = checkCall(agent, call.name, call.input);
   const toEvents = (result: Awaited<typeof checked>): readonly EventDraft[] => {
     const { callId, name, providerId, opaque } = call;
-    const base = { type: "call-ready", runId, callId, turn, tool: name, providerId, opaque } as const;
+    const tool = result.ok ? result.tool : undefined;
+    const toolHash = tool?.hash ?? "";
     const salt = newId();
-    if (!result.ok) {
-      const { input, error } = result;
-      const digest = digestCall({ tool: name, toolHash: "", input: null, salt });
-      const refused: EventDraft = { ...base, input, inputText: call.input, toolHash: "", salt, digest };
-      return [refused, { type: "call-settled", runId, callId, outcome: "failed", error, effect: "none" }];
-    }
-    const { tool, input, canonical } = result;
-    const digest = digestCall({ tool: name, toolHash: tool.hash, input, salt });
-    const inputText = canonical === call.input ? undefined : call.input;
-    const { title, destructive } = tool.tool;
-    const summary = summaryOf(tool.tool.summary, input, options);
-    const shown = { title, summary, destructive: destructive || undefined };
-    return [{ ...base, ...shown, input, inputText, toolHash: tool.hash, salt, digest }];
+    const [digested, canonical] = result.ok ? [result.input, result.canonical] : [null, "null"];
+    // One literal: in V8 a spread that is then added to costs more than the digest.
+    const ready: EventDraft = {
+      type: "call-ready",
+      runId,
+      callId,
+      turn,
+      tool: name,
+      providerId,
+      opaque,
+      title: tool?.tool.title,
+      summary: tool && summaryOf(tool.tool.summary, result.input, options),
+      destructive: tool?.tool.destructive || undefined,
+      input: result.input,
+      inputText: result.ok && canonical === call.input ? undefined : call.input,
+      toolHash,
+      salt,
+      digest: digestCall({ tool: name, toolHash, input: digested, salt, canonical }),
+    };
+    if (result.ok) return [ready];
+    return [ready, { type: "call-settled", runId, callId, outcome: "failed", error: result.error, effect: "none" }];
   };
   return checked instanceof Promise ? checked.then(toEvents) : toEvents(checked);
 }

@@ -80,9 +80,9 @@ export function newId(): string {
     crypto.getRandomValues(pool);
     at = 0;
   }
-  let id = "";
-  for (const end = at + BYTES; at < end; at++) id += ID_ALPHABET[(pool[at] ?? 0) & 63];
-  return id;
+  const codes: number[] = [];
+  for (const end = at + BYTES; at < end; at++) codes.push(ID_ALPHABET.charCodeAt((pool[at] ?? 0) & 63));
+  return String.fromCharCode(...codes);
 }
 
 const BYTES = 22;

@@ -19,3 +19,13 @@ export interface LoopContext {
   /** Gets what must not reach a browser. */
   readonly onError: (error: unknown) => void;
 }
+
+/**
+ * How an effect hears that it is to end: on stop, or because another driver took over. Not a signal, which costs
+ * more than a small tool's whole call; those who hand one on make it.
+ */
+export interface Stop {
+  /** Set when the effect is to end. */
+  reason: DOMException | undefined;
+  listener: (() => void) | undefined;
+}

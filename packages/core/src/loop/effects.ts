@@ -3,7 +3,7 @@ import type { EventDraft, ThreadEvent } from "../protocol/event.ts";
 import type { Thread } from "../protocol/thread.ts";
 import { findCall } from "../protocol/thread.ts";
 import { callModel } from "./call-model.ts";
-import type { LoopContext } from "./context.ts";
+import type { LoopContext, Stop } from "./context.ts";
 import { callKey, turnKey } from "./next-action.ts";
 import { runCall } from "./run-call.ts";
 
@@ -16,35 +16,35 @@ export interface Effects {
   readonly settled: Promise<void>;
   /** Performs committed intents; false when `mayStartUntil` has passed: then nothing more is started. */
   start(intents: readonly ThreadEvent[], thread: Thread, mayStartUntil: number): boolean;
-  /** Aborts the signals of everything in flight. */
+  /** Tells everything in flight to end. */
   abort(): void;
 }
 
 /** Starts effects and keeps count of them; each reports to the loop's queue. */
 export function createEffects(options: LoopContext): Effects {
   const { agent, clock, queue, newId, onError, user } = options;
-  const running = new Map<string, { readonly abort: AbortController; readonly done: Promise<void> }>();
+  const running = new Map<string, { readonly stop: Stop; readonly done: Promise<void> }>();
   const inFlight = new Set<string>();
   let aborting = false;
 
   /** An effect is over in the very step in which the events that record its end reach the loop. */
-  const launch = (key: string, run: (signal: AbortSignal) => Promise<readonly EventDraft[]>): void => {
-    const abort = new AbortController();
+  const launch = (key: string, run: (stop: Stop) => Promise<readonly EventDraft[]>): void => {
+    const stop: Stop = { reason: undefined, listener: undefined };
     inFlight.add(key);
-    const done = run(abort.signal).then((end) => {
+    const done = run(stop).then((end) => {
       inFlight.delete(key);
       running.delete(key);
       if (running.size === 0) aborting = false;
       queue.push(...end);
     });
-    running.set(key, { abort, done });
+    running.set(key, { stop, done });
   };
 
   const startCall = (event: ThreadEvent & { type: "call-started" }, thread: Thread): void => {
     const found = findCall(thread, event.callId);
     const tool = found && agent.tools.get(found.call.tool);
     if (!found || !tool) return;
-    launch(callKey(event.callId, event.attempt), (signal) =>
+    launch(callKey(event.callId, event.attempt), (stop) =>
       runCall({
         runId: found.run.runId,
         threadId: thread.id,
@@ -53,7 +53,7 @@ export function createEffects(options: LoopContext): Effects {
         user,
         idempotencyKey: event.key,
         timeoutMs: Math.min(tool.tool.timeoutMs, options.budgetEndsAt - clock.monotonic()),
-        signal,
+        stop,
         clock,
         emit: (draft: EventDraft) => queue.push(draft),
         onError,
@@ -66,7 +66,7 @@ export function createEffects(options: LoopContext): Effects {
     if (!run) return;
     const { turn, attempt } = event;
     const instructions = typeof agent.instructions === "function" ? agent.instructions({ user }) : agent.instructions;
-    launch(turnKey(run.runId, turn, attempt), (signal) =>
+    launch(turnKey(run.runId, turn, attempt), (stop) =>
       callModel({
         runId: run.runId,
         turn,
@@ -74,7 +74,7 @@ export function createEffects(options: LoopContext): Effects {
         toolsOff: event.toolsOff ?? false,
         agent,
         messages: promptOf(thread, run, instructions),
-        signal,
+        stop,
         clock,
         newId,
         emit: (...drafts) => queue.push(...drafts),
@@ -102,7 +102,11 @@ export function createEffects(options: LoopContext): Effects {
     },
     abort() {
       aborting = running.size > 0;
-      for (const { abort } of running.values()) abort.abort(new DOMException("Stopped.", "AbortError"));
+      for (const { stop } of running.values()) {
+        if (stop.reason) continue;
+        stop.reason = new DOMException("Stopped.", "AbortError");
+        stop.listener?.();
+      }
     },
   };
 }

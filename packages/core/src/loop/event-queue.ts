@@ -1,4 +1,5 @@
 import type { EventDraft } from "../protocol/event.ts";
+import { isControl } from "../protocol/event.ts";
 import type { Clock } from "./clock.ts";
 
 /**
@@ -10,6 +11,8 @@ export interface EventQueue {
   push(...drafts: readonly EventDraft[]): void;
   /** Wakes the reader: something changed in the log, it is to look there. */
   poke(): void;
+  /** True when there is something to take, and none of it is urgent. */
+  hasOnlyDeltas(): boolean;
   /** Everything since the last call. */
   take(): { readonly drafts: EventDraft[]; readonly poked: boolean };
   /** Resolves when there is something to take, or at `until` (wall clock). */
@@ -39,6 +42,7 @@ export function createEventQueue(): EventQueue {
       poked = true;
       notify();
     },
+    hasOnlyDeltas: () => drafts.length > 0 && !poked && !drafts.some(isControl),
     take() {
       woken = false;
       const taken = { drafts, poked };

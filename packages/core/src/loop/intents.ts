@@ -173,16 +173,19 @@ function judgedEvents(
 ): readonly EventDraft[] {
   const { verdict, by, reason, grantId, ask } = judgement;
   if (verdict === "deny") return blocked(run, call, reason ?? "Not allowed.", by);
-  const at = { runId: run.runId, callId: call.callId, digest: call.digest };
+  const { runId } = run;
+  const { callId, digest } = call;
   const input = changed ? call.input : undefined;
-  const judged: EventDraft = { type: "call-judged", ...at, verdict, by, input, reason, grantId };
+  const judged: EventDraft = { type: "call-judged", runId, callId, digest, verdict, by, input, reason, grantId };
   if (!ask) return [judged];
   const { editable, scopes, expiresInMs } = ask;
   return [
     judged,
     {
       type: "decision-requested",
-      ...at,
+      runId,
+      callId,
+      digest,
       kind: "approval",
       editable,
       scopes,

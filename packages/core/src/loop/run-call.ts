@@ -6,6 +6,7 @@ import type { EventDraft } from "../protocol/event.ts";
 import type { Call } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";
 import type { Clock } from "./clock.ts";
+import type { Stop } from "./context.ts";
 import { encodeResult } from "./encode-result.ts";
 
 /** How long a stopped or timed-out tool may take to end by itself before we go on without it. */
@@ -21,8 +22,7 @@ export interface RunCall {
   readonly user: User;
   readonly idempotencyKey: string;
   readonly timeoutMs: number;
-  /** Aborts on stop and when another driver took over. */
-  readonly signal: AbortSignal;
+  readonly stop: Stop;
   readonly clock: Clock;
   readonly emit: (draft: EventDraft) => void;
   readonly onError: (error: unknown) => void;
@@ -40,7 +40,7 @@ type Ending =
  * synchronously, in the same step as the caller's check of its lease. Never rejects.
  */
 export function runCall(options: RunCall): Promise<readonly EventDraft[]> {
-  const { call, tool, clock, runId } = options;
+  const { call, tool, clock, stop } = options;
   const abort = new AbortController();
   const reports = createReports(options);
   const ending = new Promise<Ending>((resolve) => {
@@ -49,32 +49,34 @@ export function runCall(options: RunCall): Promise<readonly EventDraft[]> {
       abort.abort(new DOMException("The tool took too long.", "TimeoutError"));
     };
     let cancelGrace: (() => void) | undefined;
-    const onStop = (): void => {
-      cancelGrace = clock.after(GRACE_MS, () => done({ type: "stopped" }));
-      abort.abort(options.signal.reason);
-    };
     const cancelTimeout = clock.after(options.timeoutMs, onTimeout);
-    options.signal.addEventListener("abort", onStop, { once: true });
+    stop.listener = () => {
+      cancelGrace = clock.after(GRACE_MS, () => done({ type: "stopped" }));
+      abort.abort(stop.reason);
+    };
     const done = (end: Ending): void => {
       cancelTimeout();
       cancelGrace?.();
-      options.signal.removeEventListener("abort", onStop);
+      stop.listener = undefined;
       resolve(end);
     };
-    execute(options, reports, abort.signal).then(
+    execute(options, reports, abort).then(
       (output) => done({ type: "returned", output }),
-      (error) => done(options.signal.aborted ? { type: "stopped" } : { type: "threw", error }),
+      (error) => done(stop.reason ? { type: "stopped" } : { type: "threw", error }),
     );
   });
   return ending.then((end) => {
     reports.close();
-    return [{ runId, ...settlement(end, call, tool, options) }];
+    return [settlement(end, call, tool, options)];
   });
 }
 
-async function execute({ call, tool, ...options }: RunCall, reports: Reports, signal: AbortSignal): Promise<unknown> {
+async function execute(options: RunCall, reports: Reports, abort: AbortController): Promise<unknown> {
+  const { call, tool } = options;
   const context: ToolContext = {
-    signal,
+    get signal() {
+      return abort.signal; // made when a tool looks at it: it costs more than the rest of a small call
+    },
     callId: call.callId,
     threadId: options.threadId,
     idempotencyKey: options.idempotencyKey,
@@ -100,9 +102,10 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
 
 /** The event an ending becomes: a failed attempt that may be tried again, or the settlement of the call. */
 function settlement(end: Ending, call: Call, tool: AgentTool, options: RunCall): EventDraft {
+  const { runId } = options;
   const { callId, attempt } = call;
   if (end.type === "returned") return succeeded(end.output, call, tool, options);
-  const settled = { type: "call-settled", callId, attempt, outcome: "failed" } as const;
+  const settled = { type: "call-settled", runId, callId, attempt, outcome: "failed" } as const;
   if (end.type === "stopped") {
     const message = "Stopped while it ran; it may have had an effect.";
     return { ...settled, error: { code: "stopped", message }, effect: "unknown" };
@@ -116,7 +119,7 @@ function settlement(end: Ending, call: Call, tool: AgentTool, options: RunCall):
   // What may have had its effect is tried again only where the same key makes that safe.
   if (attempt <= tool.tool.maxRetries && (tool.tool.idempotent || end.type === "threw")) {
     const retryAt = options.clock.now() + Math.min(30_000, 500 * 2 ** (attempt - 1));
-    return { type: "attempt-failed", callId, attempt, error, retryAt, definite: definite || undefined };
+    return { type: "attempt-failed", runId, callId, attempt, error, retryAt, definite: definite || undefined };
   }
   return { ...settled, error, effect: end.type === "timed-out" ? "unknown" : undefined };
 }
@@ -129,7 +132,8 @@ function succeeded(output: unknown, { callId, attempt }: Call, tool: AgentTool, 
   } catch (error) {
     options.onError(error); // the effect happened; the model reads the plain output instead
   }
-  return { type: "call-settled", callId, attempt, outcome: "succeeded", output: encoded, toModel };
+  const { runId } = options;
+  return { type: "call-settled", runId, callId, attempt, outcome: "succeeded", output: encoded, toModel };
 }
 
 /** What a tool chose to say: its error's message. A thrown non-error says nothing we could show. */

@@ -51,6 +51,8 @@ export async function* runLoop(options: RunLoop): AsyncGenerator<Proposal, LoopE
   let facts: EventDraft[] = [];
   try {
     for (;;) {
+      // Deltas that are ready now travel in one event, or not at all when the end of their turn is among them.
+      if (queue.hasOnlyDeltas()) await clock.breath();
       const taken = queue.take();
       facts = withoutSuperseded(facts.concat(taken.drafts));
       const proposal = await propose(thread, facts, options, effects.inFlight, effects.aborting);
@@ -106,7 +108,7 @@ async function propose(
     next = reduceThread(next, event);
   };
   for (const fact of facts) add(fact);
-  const started = new Set(inFlight);
+  let started = inFlight;
   for (;;) {
     const me = { epoch, inFlight: started, budgetLeftMs: budgetEndsAt - clock.monotonic(), aborting };
     const action = nextAction(next, agent.rules, clock.now(), me);
@@ -115,7 +117,7 @@ async function propose(
     const before = next.anomalies;
     for (const intent of intents.drafts) add(intent);
     if (next.anomalies > before) throw new Error(`The log does not take what "${action.type}" wants to add.`);
-    for (const key of intents.starts) started.add(key);
+    if (intents.starts.length > 0) started = new Set([...started, ...intents.starts]);
     if (intents.drafts.length === 0 || isClosing(action)) {
       return { action, intents: events.slice(facts.length), events, thread: next };
     }

@@ -7,14 +7,15 @@ import type { ModelMessage } from "./model.ts";
  * @throws `internal`: the history is ours, so a violation is a mistake of ours and must not reach a provider.
  */
 export function checkPairing(messages: readonly ModelMessage[]): void {
-  let open: string[] = [];
+  const open: string[] = [];
   for (const message of messages) {
     if (message.role === "tool") {
-      const ids = message.results.map((result) => result.id);
-      if (ids.length !== open.length || ids.some((id, index) => id !== open[index])) {
+      const { results } = message;
+      if (results.length !== open.length || results.some((result, index) => result.id !== open[index])) {
+        const ids = results.map((result) => result.id);
         throw unpaired(`results [${ids.join(", ")}] follow the calls [${open.join(", ")}]`);
       }
-      open = [];
+      open.length = 0;
       continue;
     }
     if (open.length > 0) throw unpaired(`no results follow the calls [${open.join(", ")}]`);

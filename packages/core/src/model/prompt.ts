@@ -79,10 +79,9 @@ function addRun(prompt: Prompt, run: Run, asking: Run, addMessages: (before: num
 }
 
 function addTurn(prompt: Prompt, turn: Turn): void {
-  let { messages, ids } = turnMessages(turn, "provider");
-  if (ids.some((id) => prompt.ids.has(id)) || new Set(ids).size < ids.length) {
-    ({ messages, ids } = turnMessages(turn, "own"));
-  }
+  const given = turnMessages(turn, "provider");
+  const usable = given.unique && !given.ids.some((id) => prompt.ids.has(id));
+  const { messages, ids } = usable ? given : turnMessages(turn, "own");
   for (const id of ids) prompt.ids.add(id);
   for (const message of messages) prompt.messages.push(message);
 }
@@ -90,6 +89,8 @@ function addTurn(prompt: Prompt, turn: Turn): void {
 interface TurnMessages {
   readonly messages: readonly ModelMessage[];
   readonly ids: readonly string[];
+  /** No two of `ids` are equal. */
+  readonly unique: boolean;
 }
 
 const built = { provider: new WeakMap<Turn, TurnMessages>(), own: new WeakMap<Turn, TurnMessages>() };
@@ -112,7 +113,8 @@ function turnMessages(turn: Turn, ids: "provider" | "own"): TurnMessages {
     const results = calls.map((call) => ({ id: idOf(call), name: call.tool, ...resultOf(call) }));
     messages.push({ role: "tool", results });
   }
-  const value = { messages, ids: calls.map(idOf) };
+  const used = calls.map(idOf);
+  const value = { messages, ids: used, unique: new Set(used).size === used.length };
   built[ids].set(turn, value);
   return value;
 }

@@ -3,7 +3,9 @@ import canonicalize from "canonicalize";
 import { ToolRunError } from "../errors.ts";
 import type { Json } from "./values.ts";
 
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const ALPHABET = Array.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", (letter) =>
+  letter.charCodeAt(0),
+);
 const encoder = new TextEncoder();
 
 /**
@@ -30,22 +32,22 @@ export interface Digested {
   readonly toolHash: string;
   readonly input: Json;
   readonly salt: string;
+  /** The input as canonical JSON, where the caller has it already. */
+  readonly canonical?: string | undefined;
 }
 
 /** Identifies exactly one call as shown: other input, other tool or another call gives another digest. */
-export function digestCall({ tool, toolHash, input, salt }: Digested): string {
-  return hashText(canonicalJson([tool, toolHash, input, salt]));
+export function digestCall({ tool, toolHash, input, salt, canonical = canonicalJson(input) }: Digested): string {
+  const [name, hash, grain] = [tool, toolHash, salt].map((text) => JSON.stringify(text));
+  return hashText(`[${name},${hash},${canonical},${grain}]`); // canonical JSON of [tool, toolHash, input, salt]
 }
 
 /** Bytes as base64url without padding. */
 export function toBase64Url(bytes: Uint8Array): string {
-  let text = "";
+  const codes: number[] = [];
   for (let index = 0; index < bytes.length; index += 3) {
     const group = ((bytes[index] ?? 0) << 16) | ((bytes[index + 1] ?? 0) << 8) | (bytes[index + 2] ?? 0);
-    const left = bytes.length - index;
-    text += `${ALPHABET[group >> 18]}${ALPHABET[(group >> 12) & 63]}`;
-    if (left > 1) text += ALPHABET[(group >> 6) & 63];
-    if (left > 2) text += ALPHABET[group & 63];
+    for (const shift of [18, 12, 6, 0]) codes.push(ALPHABET[(group >> shift) & 63] ?? 0);
   }
-  return text;
+  return String.fromCharCode(...codes.slice(0, Math.ceil((bytes.length * 4) / 3)));
 }

@@ -277,13 +277,24 @@ export function openAsk(call: Call): Ask | null {
 
 /** Where a call stands: its run, its turn and itself. Searches active runs first. */
 export function findCall(thread: Thread, callId: string): { run: Run; turn: Turn; call: Call } | undefined {
-  for (const run of [...thread.active, ...thread.runs.toReversed()]) {
-    const turns = turnsOf(run);
-    for (let index = turns.length - 1; index >= 0; index--) {
-      const turn = turns[index];
-      const call = turn?.calls.find((candidate) => candidate.callId === callId);
-      if (turn && call) return { run, turn, call };
-    }
+  for (const run of thread.active) {
+    const found = findInRun(run, callId);
+    if (found) return found;
+  }
+  for (let index = thread.runs.length - 1; index >= 0; index--) {
+    const run = thread.runs[index];
+    const found = run && findInRun(run, callId);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The current turn first: nearly every call that is looked for is there. */
+function findInRun(run: Run, callId: string): { run: Run; turn: Turn; call: Call } | undefined {
+  for (let index = run.turns.length; index >= 0; index--) {
+    const turn = run.turns[index] ?? run.turn;
+    const call = turn?.calls.find((candidate) => candidate.callId === callId);
+    if (turn && call) return { run, turn, call };
   }
   return undefined;
 }

@@ -79,8 +79,6 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
       known = proposal.thread;
       sinceSnapshot = snapshot ? 0 : sinceSnapshot + events.length;
       notify(engine, events, known, viewThread);
-      // Deltas that are ready now travel in one event: the first went out at once, the rest waits for a breath.
-      if (!proposal.closing && !events.some(isControl)) await clock.breath();
       if (result.head > known.seq) queue.poke(); // the reply was lost, and somebody wrote behind us
       return { accepted: true, mayStartUntil: await lease.freshUntil() };
     }

@@ -120,7 +120,7 @@ describe("a grant", () => {
     ["does not allow what is denied", { policy: deny }, "deny"],
     ["does not allow a destructive tool", { more: { destructive: true } }, "ask"],
     // biome-ignore lint/suspicious/noThenProperty: the verdict's own field
-    ["does not allow what a policy changes", { policy: { modify: { amount: 1 }, then: "ask" } }, "modify"],
+    ["does not allow what a policy changes", { policy: { modify: { amount: 1 }, ask: {} } }, "modify"],
     ["of another input allows nothing", { grants: [{ ...GRANT, input: { amount: 11 } }] }, "ask"],
     ["of the tool as it was before it changed allows nothing", { grants: [{ ...GRANT, toolHash: "old" }] }, "ask"],
     ["of another tool allows nothing", { grants: [{ ...GRANT, tool: "other" }] }, "ask"],

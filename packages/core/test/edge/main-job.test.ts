@@ -39,7 +39,8 @@ function shop(script: readonly ScriptEntry[]) {
     execute: () => new Promise(() => undefined),
   });
   const model = scriptedModel(script);
-  const toolrun = createToolRun({ agent: defineAgent({ model, tools: { refund, hangs } }), store: memoryStore() });
+  const agent = defineAgent({ model, tools: { refund, hangs } });
+  const toolrun = createToolRun({ agent, store: memoryStore(), identify: () => ({ id: "clerk" }) });
   const post = (path: string, body: unknown): Promise<Response> =>
     toolrun.POST(
       new Request(BASE + path, {
@@ -141,7 +142,7 @@ describe("the main job where only web standards are", () => {
     abort.abort();
     await reader.rest();
     expect(reader.done).toBe(true);
-    await made.toolrun.stop({ user: { id: "dev" }, threadId });
+    await made.toolrun.stop({ user: { id: "clerk" }, threadId });
   });
 
   it("ends a tool at its timeout", async () => {
@@ -150,6 +151,13 @@ describe("the main job where only web standards are", () => {
     const [run] = (await made.follow(threadId)).runs;
     expect(run?.turns[0]?.calls[0]).toMatchObject({ status: "failed", error: { code: "timed-out" } });
     expect(run?.outcome).toBe("completed");
+  });
+
+  it("takes a platform it knows nothing about for production: without identify it answers 503 with the fix", async () => {
+    const toolrun = createToolRun({ agent: defineAgent({ model: scriptedModel([]) }), store: memoryStore() });
+    const response = await toolrun.GET(new Request(BASE));
+    expect(response.status).toBe(503);
+    expect((await response.json()).error.message).toContain("identify: async (request)");
   });
 
   it("answers bad input with a code", async () => {

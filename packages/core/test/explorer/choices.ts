@@ -13,6 +13,8 @@ export interface Bounds {
   readonly delays: number;
   /** At most this many steps in a schedule. */
   readonly steps: number;
+  /** Somebody may look before anything went wrong, too: many more schedules. */
+  readonly earlyLooks?: boolean | undefined;
 }
 
 /** One thing that may happen next. */
@@ -63,7 +65,8 @@ export function stepsOf(world: World): readonly Choice[] {
 export function optionsOf(world: World, bounds: Bounds): readonly Choice[] {
   const options: Choice[] = [];
   const { spent, scenario } = world;
-  const mayLook = scenario.drivesPosts !== false || world.log.thread.driverId === null || spent.crashes > 0;
+  const early = bounds.earlyLooks === true || (bounds.faults === 0 && scenario.drivesPosts !== false);
+  const mayLook = early || spent.faults > 0 || world.log.thread.driverId === null;
   if (spent.follows < (scenario.follows ?? 0) && isRunning(world) && mayLook) {
     for (const server of alive(world)) options.push(step(`look on ${server.name}`, () => follow(world, server)));
   }

@@ -74,7 +74,7 @@ function checkCalls({ log, executions }: World, fail: Fail): void {
     );
     if (!approved || executions.some((execution) => execution.callId === callId)) continue;
     const call = findCall(log.thread, callId)?.call;
-    const offered = call?.attempt === 1 && (call.ask?.kind === "interrupted" || call.decision?.action === "skip");
+    const offered = call?.ask?.kind === "interrupted";
     if (!offered) fail("I4", `${callId} was approved and never ran: ${call?.status} ${call?.reason ?? ""}`);
   }
 }

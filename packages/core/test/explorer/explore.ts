@@ -88,7 +88,7 @@ export async function explore(
  */
 export async function replay(subject: Subject, scenario: Scenario, schedule: readonly string[]): Promise<World> {
   const world = createWorld(subject, scenario, createAgentCache(subject, scenario));
-  const bounds = { faults: schedule.length, delays: schedule.length, steps: 300 };
+  const bounds = { faults: schedule.length, delays: schedule.length, steps: 300, earlyLooks: true };
   const taken: string[] = [];
   for (const label of schedule) {
     for (let found = false; !found; ) {

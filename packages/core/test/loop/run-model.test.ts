@@ -355,3 +355,25 @@ describe("an agent whose own code fails", () => {
     expect(run.errors).toHaveLength(1);
   });
 });
+
+describe("an observer", () => {
+  it("that throws, or reports its error by throwing, changes nothing", async () => {
+    const seen: string[] = [];
+    const run = agentRun({
+      script: [call("noop", {}), say("Done.")],
+      tools: { noop },
+      server: {
+        onEvent: ({ type }) => {
+          seen.push(type);
+          throw new Error("an observer broke");
+        },
+        onError: () => {
+          throw new Error("the reporter broke too");
+        },
+      },
+    });
+    const thread = await run.start();
+    expect(thread).toMatchObject({ outcome: "completed", text: "Done." });
+    expect(seen).toEqual((await run.events(thread.id)).map(({ type }) => type));
+  });
+});

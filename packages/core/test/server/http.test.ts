@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { tool } from "../../src/agent/tool.ts";
 import { createToolRun } from "../../src/server/create-tool-run.ts";
 import { MAX_BODY_BYTES } from "../../src/server/guard-request.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { ThreadStore } from "../../src/store/thread-store.ts";
-import { call, delay, say } from "../../src/testing/scripted-model.ts";
+import { call, calls, delay, say } from "../../src/testing/scripted-model.ts";
 import { fakeClock } from "../fake-clock.ts";
 import { BASE, clerk, jsonRequest } from "./endpoint.ts";
 import type { WaitingShop } from "./shop.ts";
@@ -110,7 +112,7 @@ describe("a write that is not what the endpoint takes", () => {
     const made = await waitingShop();
     for (const nested of [
       "[".repeat(200_000) + "]".repeat(200_000),
-      '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000),
+      `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
     ]) {
       await refused(made, jsonRequest(pathOf(write, made.threadId), nested), 400, "bad-request");
     }
@@ -454,6 +456,23 @@ describe("a decision the step does not take", () => {
     await made.server.post(`/${made.threadId}/stop`, { runId: made.runId, key: "s" });
     const body = { decisions: [approval(made.step)], key: "k" };
     await refused(made, jsonRequest(`/${made.threadId}/decisions`, body), 410, "stopped");
+  });
+
+  it("while a stop waits for a tool that ignores it is a 410, and nothing starts any more", async () => {
+    const inputSchema = z.object({});
+    const slow = tool({ description: "x", inputSchema, readOnly: true, execute: () => new Promise(() => undefined) });
+    const made = shop({ tools: { slow }, script: [calls(call("slow", {}), call("refund", REFUND))] });
+    const { threadId, runId } = await made.server.send({ user: clerk, message: "Go" });
+    await made.server.clock.advance(0);
+    const [step] = (await made.server.read({ user: clerk, threadId }))?.pending ?? [];
+    if (!step) throw new Error("nothing waits");
+    await made.server.post(`/${threadId}/stop`, { runId, key: "s" });
+    const body = { decisions: [approval(step)], key: "k" };
+    const error = await errorOf(await made.server.post(`/${threadId}/decisions`, body));
+    expect(error).toMatchObject({ status: 410, code: "stopped", step: { status: "waiting" } });
+    await made.server.clock.advance(2_000);
+    expect((await made.server.thread(threadId)).runs[0]?.outcome).toBe("stopped");
+    expect(made.ran).toEqual([]);
   });
 
   it("after the tool changed is a 409", async () => {

@@ -82,7 +82,7 @@ describe("one decision, posted many times at once", () => {
   const CASES = [5, 50].flatMap((count) => [1, 2].map((servers) => [count, servers] as const));
 
   it.each(CASES)("%i times with the same key over %i servers: it ran once and all hear so", async (count, servers) => {
-    for (const seed of SEEDS) {
+    for (const seed of SEEDS.slice(0, count > 10 ? 3 : SEEDS.length)) {
       const all = await twoServers(seed);
       const posts = Array.from({ length: count }, (_, index) =>
         approve(all.servers[index % servers] ?? all.made.server, all.made, "same"),
@@ -100,7 +100,7 @@ describe("one decision, posted many times at once", () => {
   it.each(CASES)(
     "%i times with different keys over %i servers: one decides, the others hear who did",
     async (count, servers) => {
-      for (const seed of SEEDS) {
+      for (const seed of SEEDS.slice(0, count > 10 ? 3 : SEEDS.length)) {
         const all = await twoServers(seed);
         const posts = Array.from({ length: count }, (_, index) =>
           approve(all.servers[index % servers] ?? all.made.server, all.made, `k${index}`),

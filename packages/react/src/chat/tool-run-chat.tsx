@@ -16,9 +16,10 @@ import { Transcript } from "./transcript.tsx";
 import { useDocumentTitle } from "./use-document-title.ts";
 
 /** Draws the result of a tool's steps; `null` leaves a step to the default card. */
-export type StepRenderers<Agent = RegisteredAgent> = {
-  readonly [Name in ToolName<Agent>]?: ((step: Extract<Step<Agent>, { tool: Name }>) => ReactNode) | undefined;
-};
+export type StepRenderers<Agent = RegisteredAgent> =
+  string extends ToolName<Agent>
+    ? { readonly [name: string]: ((step: AnyStep) => ReactNode) | undefined }
+    : { readonly [Name in ToolName<Agent>]?: ((step: Extract<Step<Agent>, { tool: Name }>) => ReactNode) | undefined };
 
 export interface ToolRunChatProps<Agent = RegisteredAgent>
   extends Pick<UseToolRunOptions, "endpoint" | "threadId" | "initial"> {
