@@ -5,7 +5,7 @@ import { followCases } from "./store-follow-cases.ts";
 import { leaseCases } from "./store-lease-cases.ts";
 import { readCases } from "./store-read-cases.ts";
 
-export type { StoreCase, StoreCaseContext } from "./store-case.ts";
+export type { StoreCase } from "./store-case.ts";
 
 /** A store under test and what belongs to it. */
 export interface StoreUnderTest {

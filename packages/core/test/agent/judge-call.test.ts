@@ -119,7 +119,6 @@ describe("a grant", () => {
     ["allows what a policy would ask about", { policy: "ask" }, "allow"],
     ["does not allow what is denied", { policy: deny }, "deny"],
     ["does not allow a destructive tool", { more: { destructive: true } }, "ask"],
-    // biome-ignore lint/suspicious/noThenProperty: the verdict's own field
     ["does not allow what a policy changes", { policy: { modify: { amount: 1 }, ask: {} } }, "modify"],
     ["of another input allows nothing", { grants: [{ ...GRANT, input: { amount: 11 } }] }, "ask"],
     ["of the tool as it was before it changed allows nothing", { grants: [{ ...GRANT, toolHash: "old" }] }, "ask"],

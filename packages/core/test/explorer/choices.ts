@@ -13,7 +13,7 @@ export interface Bounds {
   readonly delays: number;
   /** At most this many steps in a schedule. */
   readonly steps: number;
-  /** Somebody may look before anything went wrong, too: many more schedules. */
+  /** Somebody may look while the owner's lease is good, too: many more schedules. */
   readonly earlyLooks?: boolean | undefined;
 }
 
@@ -66,7 +66,8 @@ export function optionsOf(world: World, bounds: Bounds): readonly Choice[] {
   const options: Choice[] = [];
   const { spent, scenario } = world;
   const early = bounds.earlyLooks === true || (bounds.faults === 0 && scenario.drivesPosts !== false);
-  const mayLook = early || spent.faults > 0 || world.log.thread.driverId === null;
+  const leased = world.lease !== null && world.lease.until > world.time.now + world.time.storeAhead;
+  const mayLook = early || world.log.thread.driverId === null || !leased;
   if (spent.follows < (scenario.follows ?? 0) && isRunning(world) && mayLook) {
     for (const server of alive(world)) options.push(step(`look on ${server.name}`, () => follow(world, server)));
   }

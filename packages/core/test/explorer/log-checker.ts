@@ -133,7 +133,8 @@ export function createLogChecker(
     if (!call) return;
     if (event.type === "call-started") started(event, call);
     if (event.type === "decision-recorded") decided(event, call);
-    if (event.type === "attempt-failed") call.failures++;
+    if (event.type === "attempt-failed" && event.definite) call.failures++;
+    if (event.type === "attempt-failed") call.mayStart = true;
     if (event.type === "call-interrupted") call.interrupted = true;
     if (event.type === "decision-requested" && call.decisions > 0) fail("I6", event, "asked again after an answer");
     if (event.type === "call-settled") {

@@ -198,7 +198,7 @@ export const mutants: readonly Mutant[] = [
     file: "loop/intents.ts",
     from: "key: `${call.callId}.${call.failures}`",
     to: "key: `${call.callId}.0`",
-    scenario: "an idempotent tool fails once",
+    scenario: "an idempotent tool fails once, definitely",
     violates: ["I3"],
     faults: 0,
   },

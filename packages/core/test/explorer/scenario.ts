@@ -18,8 +18,10 @@ export interface ScenarioTool {
   readonly readOnly?: boolean | undefined;
   readonly idempotent?: boolean | undefined;
   readonly expiresInMs?: number | undefined;
-  /** Attempts that fail, definitely. */
+  /** Attempts that fail. */
   readonly fails?: readonly number[] | undefined;
+  /** They say that nothing happened. */
+  readonly definite?: boolean | undefined;
   /** Never ends unless it is aborted. */
   readonly silent?: boolean | undefined;
 }

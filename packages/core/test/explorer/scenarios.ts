@@ -1,4 +1,4 @@
-import type { Thread } from "../../src/protocol/thread.ts";
+import type { Call, Thread } from "../../src/protocol/thread.ts";
 import { openAsk, rootOf } from "../../src/protocol/thread.ts";
 import type { Post, Scenario } from "./scenario.ts";
 
@@ -11,7 +11,7 @@ const isRunning = (thread: Thread): boolean => rootOf(thread) !== undefined;
 const isStarted = (thread: Thread): boolean => callsOf(thread).some((call) => call.status === "running");
 const hasEnded = (thread: Thread): boolean => thread.runs.length > 0;
 
-function callsOf(thread: Thread): readonly import("../../src/protocol/thread.ts").Call[] {
+function callsOf(thread: Thread): readonly Call[] {
   return thread.active.flatMap((run) => run.turn?.calls ?? []);
 }
 
@@ -102,6 +102,13 @@ export const scenarios: readonly Scenario[] = [
     follows: 1,
   },
   {
+    name: "an idempotent tool fails once, definitely",
+    servers: ["A", "B"],
+    tools: { pay: { idempotent: true, fails: [1], definite: true } },
+    calls: ["pay"],
+    people: [[SEND, APPROVE]],
+  },
+  {
     name: "an interrupted call is tried again",
     ...PAY,
     people: [[SEND, APPROVE, { act: "retry", key: "retry", to: ["B", "A"] }]],
@@ -131,7 +138,7 @@ export const scenarios: readonly Scenario[] = [
     ...PAY,
     drivesPosts: false,
     people: [[SEND, APPROVE]],
-    follows: 3,
+    follows: 2,
   },
 ];
 

@@ -1,3 +1,4 @@
+import { DefiniteFailure } from "../../src/agent/tool.ts";
 import type { ToolContext } from "../../src/agent/tool.ts";
 import type { Engine } from "../../src/server/engine.ts";
 import type { Workplace } from "./agents.ts";
@@ -86,9 +87,9 @@ export function createServerProcess(
     async execute(tool: string, input: unknown, { callId, attempt, idempotencyKey: key, signal }: ToolContext) {
       if (crashed) return null;
       onExecute({ server: name, tool, callId, attempt, key, input: JSON.stringify(input) });
-      const { fails = [], silent = false } = tools[tool] ?? {};
+      const { fails = [], definite = false, silent = false } = tools[tool] ?? {};
       const end = (): void => {
-        if (fails.includes(attempt)) throw new Error("It failed.");
+        if (fails.includes(attempt)) throw definite ? new DefiniteFailure("It failed.") : new Error("It may have failed.");
       };
       await wait(`tool ${callId}#${attempt}`, signal, silent, end, !silent);
       return { done: true };

@@ -375,7 +375,6 @@ describe("a policy", () => {
   });
 
   it("that changes the input and asks: the changed one is shown, and runs when approved", async () => {
-    // biome-ignore lint/suspicious/noThenProperty: the verdict's own field
     const changing = (): Verdict => ({ modify: { orderId: "1042", amount: 10 }, ask: {} });
     const { run, ran } = refundRun({ policy: changing });
     const step = only(await run.start());
