@@ -42,7 +42,7 @@ export function Elapsed({ from, to }: ElapsedProps): ReactNode {
   const now = useNow(to === undefined);
   if (from === undefined || now === null) return null;
   const ms = (to ?? now + clockOffsetMs) - from;
-  if (to === undefined && ms < 1000) return null;
+  if (ms < (to === undefined ? 1000 : 100)) return null; // "0.0 s" says nothing
   return (
     <span className="tr-elapsed" aria-hidden="true">
       {to === undefined ? strings.seconds(ms) : strings.span(ms)}
