@@ -30,7 +30,8 @@ export default defineConfig({
   reporter: [["list"]],
   use: {
     baseURL,
-    trace: "retain-on-failure",
+    // Without pictures: taking them for every step is what costs.
+    trace: { mode: "retain-on-failure", screenshots: false, snapshots: true, sources: false },
     launchOptions: {
       ...(executablePath ? { executablePath } : {}),
       args: [
@@ -45,7 +46,7 @@ export default defineConfig({
   },
   projects: [{ name: "chromium", use: { ...devices["Desktop Chrome"] } }],
   webServer: [
-    server(ports.scripted, "scripted", { TOOLRUN_MODEL: "scripted", TOOLRUN_SCRIPT_DELAY_MS: "6" }),
+    server(ports.scripted, "scripted", { TOOLRUN_MODEL: "scripted", TOOLRUN_SCRIPT_DELAY_MS: "5" }),
     // The same build with a real provider package, whose server the tests are: e2e/openai.spec.ts.
     server(ports.openai, "openai", { OPENAI_API_KEY: "test", OPENAI_BASE_URL: `http://127.0.0.1:${ports.model}/v1` }),
   ],

@@ -63,35 +63,6 @@ for (const { name, path, api } of mounts) {
       expect(await refundedCents(request, "1042")).toBe(1050);
     });
 
-    test("a message that cannot be sent is not lost", async ({ page, complaints }) => {
-      complaints.expect(brokenRequest);
-      await open(page, path);
-      await page.route(`**${api}/threads`, (route) =>
-        route.request().method() === "POST" ? route.abort() : route.continue(),
-      );
-      await say(page, "Hello");
-      await expect(page.getByRole("alert").filter({ hasText: "Not sent." })).toBeVisible();
-      const field = page.getByRole("textbox", { name: "Message" });
-      await expect(field).toHaveValue("Hello");
-      await page.unroute(`**${api}/threads`);
-      await field.press("Enter");
-      await finished(page);
-      await expect(page.locator('.tr-message[data-role="user"]')).toHaveCount(1);
-    });
-
-    test("an address of a conversation that never was: a sentence, and a way to start", async ({
-      page,
-      complaints,
-    }) => {
-      complaints.expect(refusedRequest);
-      await open(page, `${path}?thread=${"x".repeat(22)}`);
-      await expect(page.getByText("This conversation was removed.")).toBeVisible();
-      await page.getByRole("button", { name: /Conversations/ }).click();
-      await page.getByRole("button", { name: "New conversation" }).click();
-      await say(page, "Hello");
-      await finished(page);
-    });
-
     test("every bad request gets a small JSON error, and changes nothing", async ({ page }) => {
       await open(page, path);
       const post = (data: string, headers: Record<string, string> = { "content-type": "application/json" }) =>
@@ -118,4 +89,30 @@ test("the shop's table cannot be loaded: it says so, and comes back by itself", 
   await expect(page.locator('[data-order="1044"]')).toBeVisible();
   await page.unroute("**/api/shop/orders?*");
   await expect(page.getByText("The orders could not be loaded. Trying again…")).toHaveCount(0);
+});
+
+test("a message that cannot be sent is not lost", async ({ page, complaints }) => {
+  complaints.expect(brokenRequest);
+  await open(page, "/");
+  await page.route("**/api/toolrun/threads", (route) =>
+    route.request().method() === "POST" ? route.abort() : route.continue(),
+  );
+  await say(page, "Hello");
+  await expect(page.getByRole("alert").filter({ hasText: "Not sent." })).toBeVisible();
+  const field = page.getByRole("textbox", { name: "Message" });
+  await expect(field).toHaveValue("Hello");
+  await page.unroute("**/api/toolrun/threads");
+  await field.press("Enter");
+  await finished(page);
+  await expect(page.locator('.tr-message[data-role="user"]')).toHaveCount(1);
+});
+
+test("an address of a conversation that never was: a sentence, and a way to start", async ({ page, complaints }) => {
+  complaints.expect(refusedRequest);
+  await open(page, `/?thread=${"x".repeat(22)}`);
+  await expect(page.getByText("This conversation was removed.")).toBeVisible();
+  await page.getByRole("button", { name: /Conversations/ }).click();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await say(page, "Hello");
+  await finished(page);
 });

@@ -6,9 +6,10 @@ import type { ModelMessage } from "./model.ts";
  * and answers with a 400 otherwise. Cheap enough to run before each request.
  * @throws `internal`: the history is ours, so a violation is a mistake of ours and must not reach a provider.
  */
-export function checkPairing(messages: readonly ModelMessage[]): void {
+export function checkPairing(messages: readonly ModelMessage[], from = 0): void {
   const open: string[] = [];
-  for (const message of messages) {
+  for (let index = from; index < messages.length; index++) {
+    const message = messages[index] as ModelMessage; // index is within the list
     if (message.role === "tool") {
       const { results } = message;
       if (results.length !== open.length || results.some((result, index) => result.id !== open[index])) {

@@ -29,61 +29,86 @@ const CONTINUE_NOTE = noteMessage("The person asked you to go on where the work 
  * @throws `internal` when calls and results do not pair.
  */
 export function promptOf(thread: Thread, run: Run, instructions: string | undefined): ModelMessage[] {
-  const prompt: Prompt = { messages: [], ids: new Set() };
-  if (instructions) prompt.messages.push(systemMessage(instructions));
-  if (run.depth > 0) {
-    prompt.messages.push(taskOf(thread, run));
-    addRun(prompt, run, run, () => {});
-  } else {
-    addHistory(prompt, thread, run);
+  const history = historyOf(thread, run);
+  const messages = instructions ? [systemMessage(instructions), ...history.messages] : [...history.messages];
+  const { turn } = run;
+  let { placed } = history;
+  const addMessages = (before: number): void => {
+    placed = eachMessage(thread, placed, before, (message) => messages.push(message));
+  };
+  if (turn && turn.status !== "ended") {
+    // What the asking run's own turn has written so far will be written again.
+    addMessages(turn.startedSeq);
+    const note = noteOf(turn);
+    if (note) messages.push(note);
   }
-  const before = run.turn?.status === "open" ? run.turns.at(-1) : run.turn;
-  if (before?.calls.some(isDeniedByPerson)) prompt.messages.push(DENIED_NOTE);
-  checkPairing(prompt.messages);
-  return prompt.messages;
+  if (turn?.status !== "open") addMessages(thread.seq + 1);
+  const before = turn?.status === "open" ? run.turns.at(-1) : turn;
+  if (before?.calls.some(isDeniedByPerson)) messages.push(DENIED_NOTE);
+  return messages;
 }
 
-interface Prompt {
+/** What does not change any more of what a run's model reads: up to the run's last ended turn. */
+interface History {
   readonly messages: ModelMessage[];
   /** Ids of calls used so far: some servers number the calls of each answer from zero. */
   readonly ids: Set<string>;
+  /** How many of the thread's messages are in it; a child run sees none. */
+  placed: number;
 }
 
-function addHistory(prompt: Prompt, thread: Thread, run: Run): void {
-  let next = 0;
-  const addMessages = (before: number): void => {
-    for (let message = thread.messages[next]; message && message.seq < before; message = thread.messages[++next]) {
-      prompt.messages.push(userMessage(message));
-    }
-  };
+/** By the turn they end with. A history moves on to the next turn, so that a request costs its last turn only. */
+const histories = new WeakMap<Turn, History>();
+
+function historyOf(thread: Thread, run: Run): History {
+  const ended = run.turn?.status === "ended" ? turnsOf(run) : run.turns;
+  const [before, last] = [ended.at(-2), ended.at(-1)];
+  const known = last && histories.get(last);
+  if (known) return known;
+  const begun = before && histories.get(before);
+  if (begun) histories.delete(before);
+  const history = begun ?? beginning(thread, run);
+  const checked = begun ? begun.messages.length : 0;
+  for (const turn of begun ? ended.slice(-1) : ended) addTurn(history, thread, turn);
+  checkPairing(history.messages, checked);
+  if (last) histories.set(last, history);
+  return history;
+}
+
+/** What comes before a run's first turn. */
+function beginning(thread: Thread, run: Run): History {
+  if (run.depth > 0) {
+    return { messages: [taskOf(thread, run)], ids: new Set(), placed: Number.POSITIVE_INFINITY };
+  }
+  const history: History = { messages: [], ids: new Set(), placed: 0 };
   for (const earlier of thread.runs) {
     if (earlier.depth > 0 || earlier === run) continue;
-    addRun(prompt, earlier, run, addMessages);
+    for (const turn of turnsOf(earlier)) addTurn(history, thread, turn);
     const boundary = boundaryOf(earlier);
-    if (boundary) prompt.messages.push(boundary);
+    if (boundary) history.messages.push(boundary);
   }
-  if (run.trigger === "continue") prompt.messages.push(CONTINUE_NOTE);
-  addRun(prompt, run, run, addMessages);
-  if (run.turn?.status !== "open") addMessages(thread.seq + 1);
+  if (run.trigger === "continue") history.messages.push(CONTINUE_NOTE);
+  return history;
 }
 
-function addRun(prompt: Prompt, run: Run, asking: Run, addMessages: (before: number) => void): void {
-  for (const turn of turnsOf(run)) {
-    addMessages(turn.startedSeq);
-    const note = noteOf(turn);
-    if (note) prompt.messages.push(note);
-    // What the asking run's own turn has written so far will be written again.
-    if (run === asking && turn.status !== "ended") return;
-    addTurn(prompt, turn);
+/** People's messages from the `placed`th on that came before a seq; returns how many are placed then. */
+function eachMessage(thread: Thread, placed: number, before: number, add: (message: ModelMessage) => void): number {
+  let next = placed;
+  for (let message = thread.messages[next]; message && message.seq < before; message = thread.messages[++next]) {
+    add(userMessage(message));
   }
+  return next;
 }
 
-function addTurn(prompt: Prompt, turn: Turn): void {
+function addTurn(history: History, thread: Thread, turn: Turn): void {
+  history.placed = eachMessage(thread, history.placed, turn.startedSeq, (message) => history.messages.push(message));
+  const note = noteOf(turn);
+  if (note) history.messages.push(note);
   const given = turnMessages(turn, "provider");
-  const usable = given.unique && !given.ids.some((id) => prompt.ids.has(id));
+  const usable = given.unique && !given.ids.some((id) => history.ids.has(id));
   const { messages, ids } = usable ? given : turnMessages(turn, "own");
-  for (const id of ids) prompt.ids.add(id);
-  for (const message of messages) prompt.messages.push(message);
+  for (const id of ids) history.ids.add(id);
+  for (const message of messages) history.messages.push(message);
 }
 
 interface TurnMessages {

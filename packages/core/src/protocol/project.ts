@@ -39,8 +39,8 @@ export function projectEvent(event: ThreadEvent): ThreadEvent | undefined {
  */
 function without(event: ThreadEvent, names: readonly string[]): ThreadEvent {
   const copy: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(event)) {
-    if (name !== "epoch" && !names.includes(name)) copy[name] = value;
+  for (const name of Object.keys(event)) {
+    if (name !== "epoch" && !names.includes(name)) copy[name] = event[name as keyof ThreadEvent];
   }
   return copy as unknown as ThreadEvent; // the removed fields are documented as server only in event.ts
 }

@@ -17,7 +17,7 @@ export interface RecentBatches {
 }
 
 /** Followers are a few batches behind at most; one that is later reads the store's text. */
-const KEPT = 64;
+const KEPT = 16;
 
 export function createRecentBatches(): RecentBatches {
   const batches = new Map<string, RecentBatch>();

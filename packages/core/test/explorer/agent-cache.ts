@@ -1,8 +1,7 @@
 import type { Agent } from "../../src/agent/define-agent.ts";
-import type { Workplace } from "./agents.ts";
+import type { Subject, Workplace } from "./agents.ts";
 import { makeAgent } from "./agents.ts";
 import type { Scenario } from "./scenario.ts";
-import type { Subject } from "./world.ts";
 
 /** Agents by server name, used again by every world of a scenario: only one world runs at a time. */
 export interface AgentCache {

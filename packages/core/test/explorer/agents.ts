@@ -6,7 +6,8 @@ import type { Json } from "../../src/protocol/values.ts";
 import type { Scenario } from "./scenario.ts";
 import { INPUT } from "./scenario.ts";
 
-type Subject = typeof import("./subject.ts");
+/** The functions under test, real or mutated. */
+export type Subject = typeof import("./subject.ts");
 
 /** Where the model and the tools of one server wait for the scheduler. */
 export interface Workplace {

@@ -1,7 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Plugin, rolldown } from "rolldown";
-import type { Subject } from "./world.ts";
+import type { Subject } from "./agents.ts";
 
 /** One text of one file of `src`, and what stands in its place. */
 export interface Replacement {

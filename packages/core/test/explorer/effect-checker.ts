@@ -1,11 +1,19 @@
 import type { StoredEvent } from "../../src/store/thread-store.ts";
 import type { AppliedAppend } from "./faulty-store.ts";
+import type { LogChecker } from "./log-checker.ts";
 import type { Execution } from "./server-process.ts";
 import type { Violation } from "./violation.ts";
-import type { World } from "./world.ts";
+
+/** What a world knows of side effects. */
+interface Effects {
+  readonly log: LogChecker;
+  readonly executions: readonly Execution[];
+  readonly violations: Violation[];
+  readonly spent: { readonly skewed: boolean };
+}
 
 /** I2 at the moment of a side effect: what the log says then. */
-export function checkExecution({ log, executions, violations, spent }: World, execution: Execution): void {
+export function checkExecution({ log, executions, violations, spent }: Effects, execution: Execution): void {
   const { callId, attempt, key, input } = execution;
   const fail = (message: string): void => {
     violations.push({ invariant: "I2", message: `${message} (${callId}#${attempt} on ${execution.server})` });
@@ -15,7 +23,10 @@ export function checkExecution({ log, executions, violations, spent }: World, ex
     (event) => event.type === "call-started" && event.callId === callId && event.attempt === attempt,
   );
   const started = log.events[at];
-  if (started?.type !== "call-started") return fail("executed before its start is in the log");
+  if (started?.type !== "call-started") {
+    fail("executed before its start is in the log");
+    return;
+  }
   if (started.key !== key) fail(`executed with key ${key}; the log says ${started.key}`);
   const call = log.calls.get(callId);
   if (call?.input !== input) fail(`executed with ${input}; approved is ${call?.input}`);
@@ -26,7 +37,7 @@ export function checkExecution({ log, executions, violations, spent }: World, ex
       event.type === "run-resumed" ||
       event.type === "run-ended" ||
       ((event.type === "call-interrupted" || event.type === "call-settled") && event.callId === callId);
-    if (gone) return fail(`executed after ${event.type} (event ${event.seq})`);
+    if (gone) fail(`executed after ${event.type} (event ${event.seq})`);
   }
 }
 

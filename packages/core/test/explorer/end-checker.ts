@@ -27,7 +27,8 @@ export function checkUndisturbed(world: World): void {
   for (const event of log.events) {
     if (event.type === "stop-requested") {
       const end = log.events.find((other) => other.type === "run-ended" && other.runId === event.runId);
-      if ((end?.at ?? world.time.now) > event.at + LEASE_MS) fail("A16", "a stop was not heard while the tool was silent");
+      if ((end?.at ?? world.time.now) > event.at + LEASE_MS)
+        fail("A16", "a stop was not heard while the tool was silent");
     }
     if (event.type === "call-interrupted") fail("A6", "nothing went wrong, and a call was interrupted");
     if (event.type === "run-resumed" && event.why === "takeover") fail("A6", "a healthy owner was robbed");

@@ -1,11 +1,12 @@
 import { createAgentCache } from "./agent-cache.ts";
+import type { Subject } from "./agents.ts";
 import type { Bounds, Choice } from "./choices.ts";
 import { optionsOf, stateOf, stepsOf } from "./choices.ts";
 import { checkEnd, checkUndisturbed } from "./end-checker.ts";
 import { drain, quiet, recover } from "./recover.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Violation } from "./violation.ts";
-import type { Subject, World } from "./world.ts";
+import type { World } from "./world.ts";
 import { createWorld } from "./world.ts";
 
 /** What an exploration saw. */
@@ -13,7 +14,7 @@ export interface Exploration {
   readonly schedules: number;
   readonly states: number;
   readonly steps: number;
-  /** False when the time ran out first. */
+  /** False when there are more than were asked for. */
   readonly complete: boolean;
   readonly failure: Failure | undefined;
 }
@@ -38,7 +39,7 @@ export async function explore(
   subject: Subject,
   scenario: Scenario,
   bounds: Bounds,
-  until: number = Number.POSITIVE_INFINITY,
+  most: number = Number.POSITIVE_INFINITY,
 ): Promise<Exploration> {
   const agents = createAgentCache(subject, scenario);
   const seen = new Map<string, Left[]>();
@@ -49,7 +50,7 @@ export async function explore(
     ...{ schedules, states: seen.size, steps, complete, failure },
   });
   do {
-    if (performance.now() > until) return result(false);
+    if (schedules >= most) return result(false);
     const world = createWorld(subject, scenario, agents);
     const schedule: string[] = [];
     schedules++;

@@ -2,10 +2,9 @@ import type { DecisionBody } from "../../src/protocol/request-schema.ts";
 import type { Thread } from "../../src/protocol/thread.ts";
 import { openAsk, rootOf } from "../../src/protocol/thread.ts";
 import type { Engine } from "../../src/server/engine.ts";
+import type { Subject } from "./agents.ts";
 import type { Post } from "./scenario.ts";
 import { EDITED } from "./scenario.ts";
-
-type Subject = typeof import("./subject.ts");
 
 /** The definite answer to a write, or `unavailable`, after which it is sent again. */
 export interface Answer {
@@ -51,7 +50,14 @@ export async function perform(subject: Subject, engine: Engine, request: Request
   const { act, key } = post;
   try {
     if (act === "send") {
-      const receipt = await subject.post(engine, USER, key, threadId, { message: { text: key }, pending: undefined }, "code");
+      const receipt = await subject.post(
+        engine,
+        USER,
+        key,
+        threadId,
+        { message: { text: key }, pending: undefined },
+        "code",
+      );
       return { key, act, outcome: "ok", threadId: receipt.threadId, runId: receipt.runId };
     }
     const id = threadId ?? "";

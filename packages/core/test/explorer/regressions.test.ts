@@ -1,30 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { replay } from "./explore.ts";
-import { ENDS_BEHIND_THE_NEXT, INTERRUPTED_ON_B, SUPERSEDED_AT_THE_END } from "./schedules.ts";
 import { scenarioOf } from "./scenarios.ts";
+import { ENDS_BEHIND_THE_NEXT, INTERRUPTED_ON_B, SUPERSEDED_AT_THE_END } from "./schedules.ts";
 import * as subject from "./subject.ts";
 import type { World } from "./world.ts";
 
 describe("schedules that once went wrong", () => {
   it("a deposed driver appends nothing after the new owner ended the run", async () => {
-    const world = await replay(subject, scenarioOf("approved, with takeover"), [
-      ...[
-        "B.6 append text-added",
-        "look on A",
-        "A.8 read",
-        "pause",
-        "A.9 append run-resumed",
-        "A.14 append",
-        "B model 2",
-      ],
-    ]);
+    const world = await replay(subject, scenarioOf("approved, with takeover"), SUPERSEDED_AT_THE_END);
     expect(world.violations).toEqual([]);
     expect(outcomes(world)).toEqual(["completed"]);
   });
 
   it("a late result of an interrupted call lets the run go on", async () => {
     const world = await replay(subject, scenarioOf("approved, with takeover"), [
-      ...[...INTERRUPTED_ON_B, "append call-interrupted", "B tool"],
+      ...INTERRUPTED_ON_B,
+      ...["append call-interrupted", "B tool"],
     ]);
     expect(world.violations).toEqual([]);
     expect(outcomes(world)).toEqual(["completed"]);
@@ -50,7 +41,8 @@ describe("schedules that once went wrong", () => {
 
   it("the same approval sent again after its call was interrupted gets the same answer", async () => {
     const world = await replay(subject, scenarioOf("an interrupted call is tried again"), [
-      ...[...INTERRUPTED_ON_B, "append call-interrupted", "person 1 approve yes again"],
+      ...INTERRUPTED_ON_B,
+      ...["append call-interrupted", "person 1 approve yes again"],
     ]);
     expect(world.violations).toEqual([]);
     expect(world.answers.map(({ key, outcome }) => `${key} ${outcome}`)).toContain("yes ok");

@@ -1,5 +1,5 @@
-import { DefiniteFailure } from "../../src/agent/tool.ts";
 import type { ToolContext } from "../../src/agent/tool.ts";
+import { DefiniteFailure } from "../../src/agent/tool.ts";
 import type { Engine } from "../../src/server/engine.ts";
 import type { Workplace } from "./agents.ts";
 import type { ScenarioTool } from "./scenario.ts";
@@ -89,7 +89,8 @@ export function createServerProcess(
       onExecute({ server: name, tool, callId, attempt, key, input: JSON.stringify(input) });
       const { fails = [], definite = false, silent = false } = tools[tool] ?? {};
       const end = (): void => {
-        if (fails.includes(attempt)) throw definite ? new DefiniteFailure("It failed.") : new Error("It may have failed.");
+        if (fails.includes(attempt))
+          throw definite ? new DefiniteFailure("It failed.") : new Error("It may have failed.");
       };
       await wait(`tool ${callId}#${attempt}`, signal, silent, end, !silent);
       return { done: true };

@@ -1,6 +1,7 @@
 import { parseEvent } from "../../src/protocol/stored-event.ts";
 import type { ThreadStore } from "../../src/store/thread-store.ts";
 import type { AgentCache } from "./agent-cache.ts";
+import type { Subject } from "./agents.ts";
 import { checkExecution, checkPosterConflict } from "./effect-checker.ts";
 import type { AppliedAppend, PendingCall, StoreWatcher } from "./faulty-store.ts";
 import { faultyStore } from "./faulty-store.ts";
@@ -15,8 +16,6 @@ import { createServerProcess } from "./server-process.ts";
 import type { Violation } from "./violation.ts";
 import type { WorldTime } from "./virtual-clock.ts";
 import { createVirtualClock } from "./virtual-clock.ts";
-
-export type Subject = typeof import("./subject.ts");
 
 export const LEASE_MS = 30_000;
 const START = 1_000_000;
