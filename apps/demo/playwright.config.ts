@@ -5,8 +5,6 @@ import { join } from "node:path";
 import { chromium, defineConfig, devices } from "@playwright/test";
 import { ports } from "./e2e/ports.ts";
 
-const baseURL = `http://127.0.0.1:${ports.scripted}`;
-
 // Worker processes load this file again and inherit the environment: both values are made once.
 process.env.E2E_PGLITE_DIR ??= join(tmpdir(), `toolrun-e2e-${randomUUID()}`);
 process.env.SHOP_TOKEN ??= randomUUID();
@@ -26,10 +24,9 @@ export default defineConfig({
   timeout: 30_000,
   forbidOnly: true,
   retries: 0,
-  workers: 1,
+  workers: ports.scripted.length,
   reporter: [["list"]],
   use: {
-    baseURL,
     // Without pictures: taking them for every step is what costs.
     trace: { mode: "retain-on-failure", screenshots: false, snapshots: true, sources: false },
     launchOptions: {
@@ -46,7 +43,9 @@ export default defineConfig({
   },
   projects: [{ name: "chromium", use: { ...devices["Desktop Chrome"] } }],
   webServer: [
-    server(ports.scripted, "scripted", { TOOLRUN_MODEL: "scripted", TOOLRUN_SCRIPT_DELAY_MS: "5" }),
+    ...ports.scripted.map((port, index) =>
+      server(port, `scripted-${index}`, { TOOLRUN_MODEL: "scripted", TOOLRUN_SCRIPT_DELAY_MS: "5" }),
+    ),
     // The same build with a real provider package, whose server the tests are: e2e/openai.spec.ts.
     server(ports.openai, "openai", { OPENAI_API_KEY: "test", OPENAI_BASE_URL: `http://127.0.0.1:${ports.model}/v1` }),
   ],

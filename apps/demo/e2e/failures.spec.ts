@@ -1,6 +1,7 @@
 import {
   approveButton,
   askForRefund,
+  executions,
   finished,
   lastAnswer,
   mounts,
@@ -42,6 +43,7 @@ for (const { name, path, api } of mounts) {
       expect(await lastAnswer(page)).toContain("did not go through");
       await expect(page.locator(".tr-banner")).toHaveCount(0);
       expect(await refundedCents(request, "1042")).toBe(0);
+      expect(await executions(request, "refundOrder", "1042")).toBe(1); // a final refusal is not tried again
     });
 
     test("an edit the server refuses lands on its field, and can be corrected", async ({
@@ -110,7 +112,7 @@ test("a message that cannot be sent is not lost", async ({ page, complaints }) =
 test("an address of a conversation that never was: a sentence, and a way to start", async ({ page, complaints }) => {
   complaints.expect(refusedRequest);
   await open(page, `/?thread=${"x".repeat(22)}`);
-  await expect(page.getByText("This conversation was removed.")).toBeVisible();
+  await expect(page.getByText("This conversation is not here. It may have been removed.")).toBeVisible();
   await page.getByRole("button", { name: /Conversations/ }).click();
   await page.getByRole("button", { name: "New conversation" }).click();
   await say(page, "Hello");

@@ -1,7 +1,6 @@
 import type { Page } from "@playwright/test";
 import { cuttingProxy } from "./cutting-proxy.ts";
 import { askForStory, longStory } from "./long-story.ts";
-import { ports } from "./ports.ts";
 import {
   approveButton,
   askForRefund,
@@ -81,7 +80,7 @@ for (const { name, path, api } of mounts) {
 
       // A whole other run later the stopped one has not grown by a letter.
       await say(page, "Hello");
-      await expect(page.getByText(/Before I change anything, I ask you\. Try/)).toBeVisible();
+      await expect(transcript(page).getByText(/Before I change anything, I ask you\. Try/)).toBeVisible();
       const later = await readThread(page, api);
       expect(later.thread.runs[0]).toEqual(run);
       expect(later.seq).toBeGreaterThan(seq);
@@ -109,10 +108,10 @@ for (const { name, path, api } of mounts) {
       expect(await executions(request, "refundOrder", "1042")).toBe(0);
     });
 
-    test("connections that break mid-text lose no character and double none", async ({ page, complaints }) => {
+    test("connections that break mid-text lose no character and double none", async ({ page, baseURL, complaints }) => {
       complaints.expect(brokenRequest);
-      const budgets = [5_000, 0, 400, 4_000, 1_500];
-      const proxy = await cuttingProxy(ports.scripted, budgets);
+      const budgets = [5_000, 0, 3_000, 400];
+      const proxy = await cuttingProxy(Number(new URL(baseURL ?? "").port), budgets);
       await open(page, `http://127.0.0.1:${proxy.port}${path}`);
       await say(page, askForStory);
       await expect(transcript(page)).toContainText("Monday.");

@@ -29,7 +29,7 @@ test.afterAll(() => model.stop());
 test.beforeEach(async ({ request }) => {
   model.clearRequests();
   model.resetMatchCounts();
-  await resetShop(request, ports.openai);
+  await resetShop(request);
 });
 
 /** The bodies the model server got, in the order they came. */
@@ -53,8 +53,8 @@ for (const { name, path } of mounts) {
       await expect(waiting).toContainText('asked for "twice"'); // the arguments came in pieces
       await approveButton(waiting).click();
       await finished(page);
-      expect(await refundedCents(request, "1042", ports.openai)).toBe(4990);
-      expect(await executions(request, "refundOrder", "1042", ports.openai)).toBe(1);
+      expect(await refundedCents(request, "1042")).toBe(4990);
+      expect(await executions(request, "refundOrder", "1042")).toBe(1);
 
       expect(requests()).toHaveLength(3);
       const results = resultsOfRun(lastRequest());
@@ -87,7 +87,7 @@ for (const { name, path } of mounts) {
       const told = resultsOfRun(lastRequest()).at(-1);
       expect(told?.id).toBe("call_refund");
       expect(told?.text).toMatch(/^The tool was NOT run: denied by the person: wrong customer/);
-      expect(await executions(request, "refundOrder", "1042", ports.openai)).toBe(0);
+      expect(await executions(request, "refundOrder", "1042")).toBe(0);
       await expect(transcript(page)).toContainText("I was told: The tool was NOT run");
 
       // The next message finds the whole conversation, and every call in it has its result.
@@ -106,7 +106,7 @@ for (const { name, path } of mounts) {
       await waiting.getByRole("textbox", { name: /Amount/ }).fill("20");
       await waiting.getByRole("button", { name: "Approve with changes" }).click();
       await finished(page);
-      expect(await refundedCents(request, "1042", ports.openai)).toBe(2000);
+      expect(await refundedCents(request, "1042")).toBe(2000);
       const { messages } = lastRequest();
       const asked = messages.flatMap((message) => message.tool_calls ?? []).at(-1);
       expect(JSON.parse(asked?.function.arguments ?? "")).toMatchObject({ amount: 49.9 });

@@ -1,4 +1,7 @@
 const first = Number(process.env.E2E_PORT ?? 3210);
 
-/** Where the two servers under test listen, and the model server between one of them and its tests. */
-export const ports = { scripted: first, openai: first + 1, model: first + 2 } as const;
+/**
+ * Where the servers under test listen. Tests share a shop, so each of the two workers has a server with a shop of its
+ * own; one more asks a real provider package, whose server the tests are.
+ */
+export const ports = { scripted: [first, first + 1], openai: first + 2, model: first + 3 } as const;

@@ -121,7 +121,7 @@ for (const { name, path, api } of mounts) {
       const other = await browser.newContext();
       const stranger = await other.newPage();
       await stranger.goto(address);
-      await expect(stranger.getByText("This conversation was removed.")).toBeVisible();
+      await expect(stranger.getByText("This conversation is not here. It may have been removed.")).toBeVisible();
       await expect(card(stranger)).toHaveCount(0);
       for (const url of [`${api}/threads/${id}`, `${api}/threads/${id}/events?after=0`]) {
         const response = await other.request.get(new URL(url, address).href);

@@ -1,5 +1,4 @@
 import { type APIRequestContext, expect, type Locator, type Page } from "@playwright/test";
-import { ports } from "./ports.ts";
 
 /** The two endpoints of the demo: the same page on each. */
 export const mounts = [
@@ -7,33 +6,22 @@ export const mounts = [
   { name: "node route", path: "/node", api: "/api/toolrun-node" },
 ] as const;
 
-const shopApi = (port: number) => `http://127.0.0.1:${port}/api/shop`;
-
 /** A fresh shop: orders as seeded, counters at zero. */
-export async function resetShop(request: APIRequestContext, port: number = ports.scripted): Promise<void> {
+export async function resetShop(request: APIRequestContext): Promise<void> {
   const headers = { authorization: `Bearer ${process.env.SHOP_TOKEN}` };
-  const response = await request.post(`${shopApi(port)}/reset`, { headers });
+  const response = await request.post("/api/shop/reset", { headers });
   expect(response.status()).toBe(200);
 }
 
 /** How often a tool really ran for an order, as the database counts. */
-export async function executions(
-  request: APIRequestContext,
-  tool: string,
-  subject: string,
-  port: number = ports.scripted,
-): Promise<number> {
-  const response = await request.get(`${shopApi(port)}/counter?tool=${tool}&subject=${subject}`);
+export async function executions(request: APIRequestContext, tool: string, subject: string): Promise<number> {
+  const response = await request.get(`/api/shop/counter?tool=${tool}&subject=${subject}`);
   return ((await response.json()) as { count: number }).count;
 }
 
 /** What was given back for an order, in cents. */
-export async function refundedCents(
-  request: APIRequestContext,
-  order: string,
-  port: number = ports.scripted,
-): Promise<number> {
-  const response = await request.get(`${shopApi(port)}/orders/${order}`);
+export async function refundedCents(request: APIRequestContext, order: string): Promise<number> {
+  const response = await request.get(`/api/shop/orders/${order}`);
   return ((await response.json()) as { refundedCents: number }).refundedCents;
 }
 

@@ -1,4 +1,5 @@
 import { test as base, expect } from "@playwright/test";
+import { ports } from "./ports.ts";
 
 interface Fixtures {
   /** What the browser complained about. A test fails on anything it did not expect. */
@@ -11,6 +12,11 @@ export const brokenRequest: RegExp = /Failed to load resource: net::ERR_|status 
 
 /** `test` that also fails on errors in the console, uncaught exceptions and hydration warnings, in all of its tabs. */
 export const test = base.extend<Fixtures>({
+  baseURL: async ({ browserName: _ }, run, { parallelIndex }) => {
+    const port = ports.scripted[parallelIndex];
+    if (port === undefined) throw new Error("There are two servers: run with at most two workers.");
+    await run(`http://127.0.0.1:${port}`);
+  },
   complaints: [
     async ({ context }, run) => {
       const heard: string[] = [];

@@ -1,5 +1,6 @@
+import { DefiniteFailure } from "toolrun/server";
 import type { z } from "zod";
-import { ShopError, type ShopErrorCode, shopErrorStatus } from "./shop-error.ts";
+import { ShopError } from "./shop-error.ts";
 import {
   type ArchiveInput,
   type ArchiveResult,
@@ -20,7 +21,7 @@ import {
 
 /**
  * The shop as the agent's tools see it from the edge route: over fetch, with the token that no browser has. Every
- * function takes the tool's signal, so that stopping a run stops the request. What goes wrong is a {@link ShopError}
+ * function takes the tool's signal, so that stopping a run stops the request. What goes wrong is an error
  * whose message can be shown as it is.
  */
 
@@ -58,7 +59,7 @@ export function importOrders(body: ImportInput, signal?: AbortSignal): Promise<I
 /**
  * One request to `/api/shop/…`. An abort is rethrown as it came: a stop is not a failure.
  *
- * @throws ShopError with the shop's own code and sentence, or `unavailable`.
+ * @throws DefiniteFailure with the shop's own sentence where it refused · ShopError `unavailable`
  */
 export async function shop<Result>(path: string, request: ShopRequest<Result>): Promise<Result> {
   const { signal, schema } = request;
@@ -88,13 +89,10 @@ function shopBase(): string {
   return `http://127.0.0.1:${process.env.PORT ?? 3000}/api/shop`;
 }
 
-function refusal(body: unknown): ShopError {
+/** What the shop refuses, it refuses again; what it could not do right now, it may do in a moment. */
+function refusal(body: unknown): Error {
   const parsed = errorBody.safeParse(body);
   if (!parsed.success) return new ShopError("unavailable", "The shop is not working right now. Try again in a moment.");
-  const { code, message, issues } = parsed.data.error;
-  return new ShopError(isShopErrorCode(code) ? code : "unavailable", message, issues);
-}
-
-function isShopErrorCode(code: string): code is ShopErrorCode {
-  return Object.hasOwn(shopErrorStatus, code);
+  const { code, message } = parsed.data.error;
+  return code === "unavailable" ? new ShopError(code, message) : new DefiniteFailure(message, { retry: false });
 }

@@ -176,7 +176,7 @@ export const en = {
   reconnecting: "Connection lost. The assistant goes on working on the server.",
   nextTry: (attempt: number, span: string): string => `Attempt ${attempt}, next in ${span}`,
   retryNow: "Retry now",
-  removed: "This conversation was removed.",
+  removed: "This conversation is not here. It may have been removed.",
   dismiss: "Dismiss",
 
   announceApprovals: (titles: readonly string[]): string =>

@@ -65,7 +65,7 @@ export function ShopDesk({ initialThreadId, userId, endpoint = "/api/toolrun" }:
             run={run}
             user={userId === undefined ? undefined : { id: userId }}
             suggestions={suggestions}
-            placeholder="Write to the assistant…"
+            placeholder="Write to me…"
             strings={{ emptyTitle: "What should I do?" }}
             title={
               <div className={styles.chatHeader}>

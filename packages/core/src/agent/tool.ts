@@ -71,11 +71,21 @@ export interface ToolOptions<Schema extends StandardSchema, Output> {
  */
 export class DefiniteFailure extends Error {
   override readonly name = "DefiniteFailure";
+  /**
+   * False for a final refusal, which another try would only repeat.
+   * @defaultValue true
+   */
+  readonly retry: boolean;
+
+  constructor(message: string, { retry = true }: { readonly retry?: boolean | undefined } = {}) {
+    super(message);
+    this.retry = retry;
+  }
 }
 
 /** True for a DefiniteFailure of any copy of this package. */
-export function isDefiniteFailure(error: unknown): boolean {
-  return error instanceof Error && error.name === "DefiniteFailure";
+export function isDefiniteFailure(error: unknown): error is DefiniteFailure {
+  return error instanceof Error && error.name === "DefiniteFailure" && "retry" in error;
 }
 
 /** A tool with its types forgotten, as the loop uses it. Made by `tool`. */

@@ -115,11 +115,12 @@ function settlement(end: Ending, call: Call, tool: AgentTool, options: RunCall):
       ? ({ code: "timed-out", message: `It took longer than ${options.timeoutMs} ms.` } as const)
       : ({ code: "tool-error", message: messageOf(end.error) } as const);
   if (end.type === "threw") options.onError(end.error);
-  const definite = end.type === "threw" && isDefiniteFailure(end.error);
+  const definite = end.type === "threw" && isDefiniteFailure(end.error) ? end.error : undefined;
+  const mayRetry = attempt <= tool.tool.maxRetries && definite?.retry !== false;
   // What may have had its effect is tried again only where the same key makes that safe.
-  if (attempt <= tool.tool.maxRetries && (tool.tool.idempotent || end.type === "threw")) {
+  if (mayRetry && (tool.tool.idempotent || end.type === "threw")) {
     const retryAt = options.clock.now() + Math.min(30_000, 500 * 2 ** (attempt - 1));
-    return { type: "attempt-failed", runId, callId, attempt, error, retryAt, definite: definite || undefined };
+    return { type: "attempt-failed", runId, callId, attempt, error, retryAt, definite: definite && true };
   }
   return { ...settled, error, effect: end.type === "timed-out" ? "unknown" : undefined };
 }

@@ -300,6 +300,14 @@ describe("a tool that may be tried again", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
+  it("is not tried again after a final refusal", async () => {
+    const { run, keys } = failing(9, { idempotent: true }, () => new DefiniteFailure("No.", { retry: false }));
+    const threadId = await run.begin();
+    await run.clock.advance(60_000);
+    expect((await run.thread(threadId)).runs[0]?.turns[0]?.calls[0]).toMatchObject({ status: "failed", attempt: 1 });
+    expect(keys).toHaveLength(1);
+  });
+
   it("gets a new key after a definite failure", async () => {
     const { run, keys } = failing(2, { idempotent: true }, () => new DefiniteFailure("Refused by the bank."));
     await run.begin();
