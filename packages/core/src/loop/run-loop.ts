@@ -1,5 +1,6 @@
 import type { EventDraft, ThreadEvent } from "../protocol/event.ts";
-import { reduceThread, sealEvent } from "../protocol/reduce-thread.ts";
+import { reduceThread } from "../protocol/reduce-thread.ts";
+import { sealEvent } from "../protocol/seal-event.ts";
 import type { Thread } from "../protocol/thread.ts";
 import type { Clock } from "./clock.ts";
 import type { LoopContext } from "./context.ts";

@@ -1,11 +1,11 @@
-import type { EventDraft, MessageAdded, RunStarted, ThreadEvent } from "./event.ts";
+import type { MessageAdded, RunStarted, ThreadEvent } from "./event.ts";
 import { isControl, PROTOCOL_VERSION } from "./event.ts";
 import { runWith, threadWith, turnWith } from "./one-shape.ts";
 import { reduceCall } from "./reduce-call.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
 import type { Run, Thread, Turn } from "./thread.ts";
 import { isSettled, openAsk } from "./thread.ts";
-import type { Actor, Usage } from "./values.ts";
+import type { Usage } from "./values.ts";
 
 const KEYS_KEPT = 256;
 
@@ -290,15 +290,4 @@ export function addUsage(left: Usage, right: Usage): Usage {
     }
   }
   return sum;
-}
-
-/** Gives a draft its place, time and version. `epoch` is for drafts that name none. */
-export function sealEvent(draft: EventDraft, seq: number, at: number, epoch?: number): ThreadEvent {
-  // Object.assign, because a spread of many shapes that adds fields is several times slower.
-  return Object.assign({}, draft, { epoch: draft.epoch ?? epoch, seq, at, v: PROTOCOL_VERSION });
-}
-
-/** The user behind an actor-like value. */
-export function actorOf(user: { readonly id: string; readonly name?: string | undefined }): Actor {
-  return user.name === undefined ? { id: user.id } : { id: user.id, name: user.name };
 }

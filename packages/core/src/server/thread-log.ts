@@ -1,7 +1,8 @@
 import { ToolRunError } from "../errors.ts";
 import type { EventDraft, ThreadEvent } from "../protocol/event.ts";
 import { isControl } from "../protocol/event.ts";
-import { reduceThread, sealEvent } from "../protocol/reduce-thread.ts";
+import { reduceThread } from "../protocol/reduce-thread.ts";
+import { sealEvent } from "../protocol/seal-event.ts";
 import { parseEvent, serialiseEvent } from "../protocol/stored-event.ts";
 import type { Thread } from "../protocol/thread.ts";
 import { emptyThread, openAsk, rootOf, STATE_VERSION } from "../protocol/thread.ts";

@@ -1,8 +1,8 @@
 import { ToolRunError } from "../errors.ts";
 import { endRun } from "../loop/intents.ts";
 import type { EventDraft } from "../protocol/event.ts";
-import { actorOf } from "../protocol/reduce-thread.ts";
 import type { MessageBody } from "../protocol/request-schema.ts";
+import { actorOf } from "../protocol/seal-event.ts";
 import type { Run, Thread } from "../protocol/thread.ts";
 import { openAsk, rootOf } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";

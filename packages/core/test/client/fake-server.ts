@@ -1,7 +1,8 @@
 import type { EventDraft, ThreadEvent } from "../../src/protocol/event.ts";
 import { toFrame } from "../../src/protocol/frame.ts";
 import { projectEvent, projectThread } from "../../src/protocol/project.ts";
-import { reduceThread, sealEvent } from "../../src/protocol/reduce-thread.ts";
+import { reduceThread } from "../../src/protocol/reduce-thread.ts";
+import { sealEvent } from "../../src/protocol/seal-event.ts";
 import { viewStep } from "../../src/protocol/step.ts";
 import type { Thread } from "../../src/protocol/thread.ts";
 import { emptyThread, findCall, openAsk, rootOf } from "../../src/protocol/thread.ts";

@@ -1,5 +1,6 @@
 import type { EventDraft } from "../../src/protocol/event.ts";
-import { reduceThread, sealEvent } from "../../src/protocol/reduce-thread.ts";
+import { reduceThread } from "../../src/protocol/reduce-thread.ts";
+import { sealEvent } from "../../src/protocol/seal-event.ts";
 import type { Thread } from "../../src/protocol/thread.ts";
 import { emptyThread } from "../../src/protocol/thread.ts";
 import type { Json, NotRunReason } from "../../src/protocol/values.ts";

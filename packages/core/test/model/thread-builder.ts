@@ -1,5 +1,6 @@
 import type { EventBody } from "../../src/protocol/event.ts";
-import { reduceThread, sealEvent } from "../../src/protocol/reduce-thread.ts";
+import { reduceThread } from "../../src/protocol/reduce-thread.ts";
+import { sealEvent } from "../../src/protocol/seal-event.ts";
 import { emptyThread, type Run, rootOf, type Thread } from "../../src/protocol/thread.ts";
 import type { Json, NotRunReason, RunOutcome, StepError } from "../../src/protocol/values.ts";
 

@@ -1,5 +1,6 @@
 import type { EventDraft, ThreadEvent } from "../../src/protocol/event.ts";
-import { reduceThread, sealEvent } from "../../src/protocol/reduce-thread.ts";
+import { reduceThread } from "../../src/protocol/reduce-thread.ts";
+import { sealEvent } from "../../src/protocol/seal-event.ts";
 import type { Call, Run, Thread, Turn } from "../../src/protocol/thread.ts";
 import { emptyThread, isSettled, openAsk } from "../../src/protocol/thread.ts";
 import type { Json, ResumeReason } from "../../src/protocol/values.ts";

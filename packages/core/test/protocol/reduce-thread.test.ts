@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { EventDraft, EventType } from "../../src/protocol/event.ts";
 import { isControl, PROTOCOL_VERSION } from "../../src/protocol/event.ts";
-import { addUsage, reduceThread, sealEvent } from "../../src/protocol/reduce-thread.ts";
+import { addUsage, reduceThread } from "../../src/protocol/reduce-thread.ts";
+import { sealEvent } from "../../src/protocol/seal-event.ts";
 import type { Call, Thread } from "../../src/protocol/thread.ts";
 import { findCall } from "../../src/protocol/thread.ts";
 import { EVENT_TYPES } from "./arbitrary-log.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sealEvent } from "../../src/protocol/reduce-thread.ts";
+import { sealEvent } from "../../src/protocol/seal-event.ts";
 import { parseEvent, serialiseEvent } from "../../src/protocol/stored-event.ts";
 
 const event = sealEvent(
