@@ -19,6 +19,20 @@ export interface Frame {
   readonly events: readonly WireEvent[];
 }
 
+/** Events of an attempt. A first one goes without saying; 0 stands for none. */
+const HAVE_ATTEMPTS: ReadonlySet<string> = new Set([
+  "turn-started",
+  "text-added",
+  "part-added",
+  "turn-ended",
+  "call-proposed",
+  "call-started",
+  "call-progressed",
+  "attempt-failed",
+  "call-interrupted",
+  "call-settled",
+]);
+
 /** Packs projected events that cover `from` to `to`. */
 export function toFrame(from: number, to: number, at: number, events: readonly ThreadEvent[]): Frame {
   const runId = events.find((event) => event.runId !== undefined)?.runId;
@@ -30,6 +44,7 @@ export function toFrame(from: number, to: number, at: number, events: readonly T
     if (when !== at) wire.at = when;
     if (run !== runId) wire.runId = run ?? null;
     if (v !== PROTOCOL_VERSION) wire.v = v;
+    if (HAVE_ATTEMPTS.has(event.type)) wire.attempt = wire.attempt === 1 ? undefined : (wire.attempt ?? 0);
     expected = seq + 1;
     return wire as WireEvent; // body carries its type
   });
@@ -42,6 +57,7 @@ export function eventsOf(frame: Frame): ThreadEvent[] {
   return frame.events.map((wire) => {
     const { seq = expected, at = frame.at, runId = frame.runId, v = PROTOCOL_VERSION, ...body } = wire;
     expected = (seq as number) + 1; // checked by parseFrame
+    if (HAVE_ATTEMPTS.has(wire.type)) body.attempt = body.attempt === 0 ? undefined : (body.attempt ?? 1);
     const envelope = runId === null || runId === undefined ? { seq, at, v } : { seq, at, v, runId };
     return { ...body, ...envelope } as ThreadEvent; // unknown kinds are passed by the reducer
   });

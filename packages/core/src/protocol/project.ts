@@ -25,7 +25,7 @@ export function projectEvent(event: ThreadEvent): ThreadEvent | undefined {
       // An allowed call goes on: nobody needs to hear it, unless a grant of theirs allowed it.
       return event.verdict === "allow" && event.by !== "grant" ? undefined : without(event, []);
     case "call-started":
-      return without(event, ["key"]);
+      return without(event, ["key", "digest"]);
     case "call-settled":
       return without(event, ["toModel"]);
     default:

@@ -53,7 +53,9 @@ async function problemsOf(program: string, pages: ReadonlyMap<string, string>): 
     await mkdir(dirname(join(at, name)), { recursive: true });
     await writeFile(join(at, name), text);
   }
-  const done = promisify(execFile)(process.execPath, [compiler, "--noEmit", "-p", at], { cwd: at });
+  const done = promisify(execFile)(process.execPath, [compiler, "--noEmit", "--pretty", "false", "-p", at], {
+    cwd: at,
+  });
   const { stdout } = await done.catch((error: { stdout: string }) => error);
   // One problem a paragraph. Those inside the packages are the type check's to report.
   return stdout.split(/\n(?=\S)/).filter((problem) => problem.trim() !== "" && !problem.startsWith("../"));
