@@ -2,6 +2,7 @@ import type { Issue } from "../errors.ts";
 import { isToolRunError } from "../errors.ts";
 import { canonicalJson } from "../protocol/digest.ts";
 import type { Json, StepError } from "../protocol/values.ts";
+import { isJson } from "../protocol/values-schema.ts";
 import type { Agent, AgentTool } from "./define-agent.ts";
 import { parseWith } from "./schema.ts";
 
@@ -25,6 +26,7 @@ export function checkCall(agent: Agent, name: string, inputText: string): Checke
   } catch {
     return refused(inputText, `The arguments of ${name} are not valid JSON.`);
   }
+  if (!isJson(value)) return refused(inputText, `The arguments of ${name} are nested too deep.`);
   return checkInput(agent, name, value as Json); // JSON.parse gives JSON
 }
 

@@ -1,3 +1,4 @@
+import { copyJson } from "../protocol/copy-json.ts";
 import { canonicalJson } from "../protocol/digest.ts";
 import type { Thread } from "../protocol/thread.ts";
 import type { Json, VerdictBy, VerdictName } from "../protocol/values.ts";
@@ -34,10 +35,10 @@ export function judgeCall(
   grants: Thread["grants"],
 ): Judgement | Promise<Judgement> {
   const { readOnly, destructive } = tool;
-  const seen = { tool: name, input: call.input as never, callId: call.callId, readOnly, destructive }; // validated by the tool's schema
+  const seen = { tool: name, input: copyJson(call.input) as never, callId: call.callId, readOnly, destructive }; // validated by the tool's schema
   const policy = opinion("policy", () => agent.policy?.(seen, context));
   const own = opinion("tool", () =>
-    typeof tool.approval === "function" ? tool.approval(call.input, context) : tool.approval,
+    typeof tool.approval === "function" ? tool.approval(copyJson(call.input), context) : tool.approval,
   );
   const decide = (opinions: readonly Opinion[]): Judgement =>
     combine(opinions, { name, hash, readOnly, destructive, input: call.input }, grants);

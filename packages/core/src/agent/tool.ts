@@ -85,7 +85,11 @@ export class DefiniteFailure extends Error {
 
 /** True for a DefiniteFailure of any copy of this package. */
 export function isDefiniteFailure(error: unknown): error is DefiniteFailure {
-  return error instanceof Error && error.name === "DefiniteFailure" && "retry" in error;
+  try {
+    return error instanceof Error && error.name === "DefiniteFailure" && "retry" in error;
+  } catch {
+    return false; // an error that cannot be read
+  }
 }
 
 /** A tool with its types forgotten, as the loop uses it. Made by `tool`. */

@@ -2,11 +2,13 @@ import { checkCall } from "../agent/check-call.ts";
 import type { Agent } from "../agent/define-agent.ts";
 import type { ModelMessage, ModelPart } from "../model/model.ts";
 import { ModelError } from "../model/model.ts";
+import { copyJson } from "../protocol/copy-json.ts";
 import { digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
-import type { OpaqueBlock, Usage } from "../protocol/values.ts";
+import type { Json, OpaqueBlock, Usage } from "../protocol/values.ts";
 import type { Clock } from "./clock.ts";
 import type { Stop } from "./context.ts";
+import { inTime, RULE_MS } from "./in-time.ts";
 
 export interface CallModel {
   readonly runId: string;
@@ -53,7 +55,7 @@ export async function callModel(options: CallModel): Promise<readonly EventDraft
   try {
     await readAnswer(options, turn, abort);
     if (!turn.end) throw new ModelError("The answer broke off before its end.", { retryable: true });
-    return await closingEvents(options, turn);
+    return await Promise.race([closingEvents(options, turn), stopped(abort.signal)]);
   } catch (error) {
     return stop.reason ? [] : [failedAttempt(options, error)];
   } finally {
@@ -81,10 +83,7 @@ async function readAnswer(options: CallModel, turn: Turn, abort: AbortController
     });
   };
   watch(silenceMs);
-  const cutOff = new Promise<never>((_, reject) => {
-    abort.signal.addEventListener("abort", () => reject(abort.signal.reason), { once: true });
-  });
-  cutOff.catch(() => undefined);
+  const cutOff = stopped(abort.signal);
   const read = async (): Promise<void> => {
     for await (const parts of agent.model.stream(request, abort.signal)) {
       if (abort.signal.aborted) return;
@@ -99,6 +98,15 @@ async function readAnswer(options: CallModel, turn: Turn, abort: AbortController
   } finally {
     cancel();
   }
+}
+
+/** Rejects when the signal aborts; waited for beside work that may never end. */
+function stopped(signal: AbortSignal): Promise<never> {
+  const cutOff = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  cutOff.catch(() => undefined);
+  return cutOff;
 }
 
 function isList(parts: ModelPart | readonly ModelPart[]): parts is readonly ModelPart[] {
@@ -148,6 +156,9 @@ function take(part: ModelPart, options: CallModel, turn: Turn): void {
   }
 }
 
+/** More calls than any model means; each costs work before a limit can refuse it. */
+const MAX_CALLS = 500;
+
 /** Mints our own id at first sight: the provider's is a hint that links the parts of one stream. */
 function propose(id: string, name: string, options: CallModel, turn: Turn): Proposed | undefined {
   if (options.toolsOff) {
@@ -156,6 +167,9 @@ function propose(id: string, name: string, options: CallModel, turn: Turn): Prop
   }
   const known = turn.calls.get(id);
   if (known) return known;
+  if (turn.calls.size >= MAX_CALLS) {
+    throw new ModelError(`The model asked for more than ${MAX_CALLS} calls in one answer.`, { retryable: true });
+  }
   const callId = options.newId();
   const call: Proposed = { callId, providerId: id, name, input: "", complete: false, opaque: undefined };
   turn.calls.set(id, call);
@@ -217,16 +231,19 @@ function readyEvents(call: Proposed, options: CallModel): readonly EventDraft[] 
     if (result.ok) return [ready];
     return [ready, { type: "call-settled", runId, callId, outcome: "failed", error: result.error, effect: "none" }];
   };
-  return checked instanceof Promise ? checked.then(toEvents) : toEvents(checked);
+  if (!(checked instanceof Promise)) return toEvents(checked);
+  const message = `The arguments of ${call.name} could not be checked in time.`;
+  const late = { ok: false, input: null, error: { code: "invalid-input", message } } as const;
+  return inTime(options.clock, checked, RULE_MS, late).then(toEvents);
 }
 
 function summaryOf(
   summary: ((input: unknown) => string) | undefined,
-  input: unknown,
+  input: Json,
   options: CallModel,
 ): string | undefined {
   try {
-    return summary?.(input).slice(0, 200);
+    return summary?.(copyJson(input)).slice(0, 200);
   } catch (error) {
     options.onError(error); // a card without its line is still a card
     return undefined;

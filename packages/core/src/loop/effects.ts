@@ -27,16 +27,24 @@ export function createEffects(options: LoopContext): Effects {
   const inFlight = new Set<string>();
   let aborting = false;
 
+  /** Our own mistake, or an app's object that breaks whoever touches it: the driver looks again and settles it. */
+  const broken = (error: unknown): readonly EventDraft[] => {
+    onError(error);
+    return [];
+  };
+
   /** An effect is over in the very step in which the events that record its end reach the loop. */
   const launch = (key: string, run: (stop: Stop) => Promise<readonly EventDraft[]>): void => {
     const stop: Stop = { reason: undefined, listener: undefined };
     inFlight.add(key);
-    const done = run(stop).then((end) => {
-      inFlight.delete(key);
-      running.delete(key);
-      if (running.size === 0) aborting = false;
-      queue.push(...end);
-    });
+    const done = run(stop)
+      .catch(broken)
+      .then((end) => {
+        inFlight.delete(key);
+        running.delete(key);
+        if (running.size === 0) aborting = false;
+        queue.push(...end);
+      });
     running.set(key, { stop, done });
   };
 

@@ -1,3 +1,4 @@
+import { wellFormed } from "../protocol/copy-json.ts";
 import type { Json } from "../protocol/values.ts";
 
 /** At most this much of a tool's output is kept; the rest is cut, and says so. */
@@ -6,9 +7,14 @@ export const MAX_OUTPUT_CHARS: number = 512 * 1024;
 /** Any value as JSON: total, so that a tool can return what it likes and the run goes on. */
 export function encodeResult(value: unknown, maxChars: number = MAX_OUTPUT_CHARS): Json {
   const text = stringify(value);
-  if (text.length <= maxChars) return JSON.parse(text) as Json; // it was made by JSON.stringify
+  if (text.length <= maxChars) return JSON.parse(text, text.includes("\\ud") ? repair : undefined) as Json; // it was made by JSON.stringify
   const whole = typeof value === "string" ? value : text;
-  return `${whole.slice(0, maxChars)}… [cut: ${whole.length - maxChars} more characters]`;
+  return `${wellFormed(whole.slice(0, maxChars))}… [cut: ${whole.length - maxChars} more characters]`;
+}
+
+/** JSON.stringify escapes half characters only: whoever reads the history later must not fail on them. */
+function repair(_key: string, value: unknown): unknown {
+  return typeof value === "string" ? wellFormed(value) : value;
 }
 
 function stringify(value: unknown): string {

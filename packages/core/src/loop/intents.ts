@@ -7,6 +7,7 @@ import type { Call, Run, Thread, Turn } from "../protocol/thread.ts";
 import { isSettled, turnsOf } from "../protocol/thread.ts";
 import type { LimitName, RunOutcome } from "../protocol/values.ts";
 import type { LoopContext } from "./context.ts";
+import { inTime, RULE_MS } from "./in-time.ts";
 import type { Action } from "./next-action.ts";
 import { callKey, hasUnread, turnKey } from "./next-action.ts";
 
@@ -76,6 +77,13 @@ function start(run: Run, calls: readonly Call[], { agent }: LoopContext): Intent
     starts: calls.map((call) => callKey(call.callId, call.attempt + 1)),
   };
 }
+
+const LATE_RULE: Judgement = {
+  verdict: "deny",
+  by: "policy",
+  reason: "The rule for this tool did not answer in time, so it was not run.",
+  failure: new Error("A policy or approval did not answer in time."),
+};
 
 const GONE = "This tool is no longer available as it was.";
 
@@ -147,7 +155,7 @@ function judgeOne(
       ? judgedEvents(run, call, judgement, options)
       : modify(run, call, judgement, options);
   };
-  return verdict instanceof Promise ? verdict.then(record) : record(verdict);
+  return verdict instanceof Promise ? inTime(options.clock, verdict, RULE_MS, LATE_RULE).then(record) : record(verdict);
 }
 
 /** A policy put other input in the call's place: it is checked like the model's own. */
@@ -191,7 +199,7 @@ function judgedEvents(
       scopes,
       reason: ask.reason,
       schema: editable === false ? undefined : agent.tools.get(call.tool)?.tool.inputJsonSchema,
-      expiresAt: expiresInMs === undefined ? undefined : clock.now() + expiresInMs,
+      expiresAt: expiresInMs === undefined || !Number.isFinite(expiresInMs) ? undefined : clock.now() + expiresInMs,
     },
   ];
 }

@@ -142,13 +142,15 @@ function advance(thread: Thread, run: Run, rules: Rules, now: number, me: Me, op
 function pause(thread: Thread, rules: Rules, now: number, me: Me, open: Open): Action {
   const retry = Math.min(...open.retries); // Infinity when there is none
   const next = Math.min(retry, ...open.expiries);
+  const timeUp = now + rules.limits.timeMs - activeMs(thread, now, me);
   if (me.inFlight.size > 0) {
-    const timeUp = now + rules.limits.timeMs - activeMs(thread, now, me);
     return { type: "await", until: Math.min(next, timeUp) }; // 13
   }
   if (open.queued) return { type: "hand-over" }; // 14
   if (Number.isFinite(retry)) {
-    return next - now > me.budgetLeftMs ? { type: "hand-over", dueAt: next } : { type: "sleep", until: next }; // 14, 15
+    return next - now > me.budgetLeftMs
+      ? { type: "hand-over", dueAt: next }
+      : { type: "sleep", until: Math.min(next, timeUp) }; // 14, 15
   }
   return { type: "wait", calls: open.waiting, dueAt: Number.isFinite(next) ? next : undefined }; // 16
 }

@@ -2,6 +2,7 @@ import type { AgentTool } from "../agent/define-agent.ts";
 import type { ToolContext } from "../agent/tool.ts";
 import { isDefiniteFailure } from "../agent/tool.ts";
 import type { CallProgressed } from "../protocol/call-event.ts";
+import { copyJson, wellFormed } from "../protocol/copy-json.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import type { Call } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";
@@ -82,11 +83,16 @@ async function execute(options: RunCall, reports: Reports, abort: AbortControlle
     idempotencyKey: options.idempotencyKey,
     attempt: call.attempt,
     user: options.user,
-    progress: ({ value, max, label }) => reports.add({ value, max, label }),
-    log: (line) => reports.add({ log: [String(line)] }),
+    progress: ({ value, max, label }) =>
+      reports.add({
+        value: finite(value),
+        max: finite(max),
+        label: label === undefined ? undefined : line(label, 200),
+      }),
+    log: (text) => reports.add({ log: [line(text, 2_000)] }),
     partial: (value) => reports.add({ partial: encodeResult(value, MAX_PARTIAL_CHARS) }),
   };
-  const returned = tool.tool.execute(call.input, context);
+  const returned = tool.tool.execute(copyJson(call.input), context);
   if (!isAsyncIterable(returned)) return returned;
   let last: unknown;
   for await (const value of returned) {
@@ -94,6 +100,14 @@ async function execute(options: RunCall, reports: Reports, abort: AbortControlle
     context.partial(value);
   }
   return last;
+}
+
+function finite(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+function line(text: unknown, maxChars: number): string {
+  return wellFormed(String(text).slice(0, maxChars));
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
@@ -139,8 +153,13 @@ function succeeded(output: unknown, { callId, attempt }: Call, tool: AgentTool, 
 
 /** What a tool chose to say: its error's message. A thrown non-error says nothing we could show. */
 function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : typeof error === "string" ? error : "";
-  return (message || "The tool failed.").slice(0, 2_000);
+  try {
+    const message = error instanceof Error ? error.message : error;
+    if (typeof message === "string" && message !== "") return wellFormed(message.slice(0, 2_000));
+  } catch {
+    // an error whose message throws says nothing either
+  }
+  return "The tool failed.";
 }
 
 type Report = Pick<CallProgressed, "value" | "max" | "label" | "log" | "partial">;

@@ -103,7 +103,8 @@ function transition(call: Call, event: ThreadEvent): Call | undefined {
       if (call.status !== "running" || event.attempt !== call.attempt) return undefined;
       return callWith(call, {
         status: "waiting",
-        ask: { kind: "interrupted", digest: call.digest, askedAt: event.at },
+        // Another question than the approval was, and than the next interruption will be: late answers find no door.
+        ask: { kind: "interrupted", digest: `${call.digest}.${event.attempt}`, askedAt: event.at },
         decision: null,
       });
     case "call-settled":
@@ -116,7 +117,8 @@ function transition(call: Call, event: ThreadEvent): Call | undefined {
 /** Another input in the model's place; what the model wrote is kept from the first change on. */
 function withInput(call: Call, input: Json | undefined, by: "person" | "policy"): Call {
   if (input === undefined) return call;
-  return callWith(call, { input, changed: { by, from: call.changed ? call.changed.from : call.input } });
+  const changed = { by, from: call.changed ? call.changed.from : call.input };
+  return callWith(call, { input, changed, summary: undefined }); // the summary spoke of the other input
 }
 
 const ANSWERS: Readonly<Record<AskKind, readonly DecisionRecorded["action"][]>> = {

@@ -1,6 +1,6 @@
 import type { MessageAdded, RunStarted, ThreadEvent } from "./event.ts";
 import { isControl, PROTOCOL_VERSION } from "./event.ts";
-import { runWith, threadWith, turnWith } from "./one-shape.ts";
+import { callWith, runWith, threadWith, turnWith } from "./one-shape.ts";
 import { reduceCall } from "./reduce-call.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
 import type { Run, Thread, Turn } from "./thread.ts";
@@ -81,7 +81,12 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
         runWith(run, { limits: [...run.limits, { limit: event.limit, count: event.count, follows: event.follows }] }),
       );
     case "grant-revoked":
-      return threadWith(thread, { grants: thread.grants.filter((grant) => grant.grantId !== event.grantId) });
+      return threadWith(thread, {
+        grants: thread.grants.filter((grant) => grant.grantId !== event.grantId),
+        active: thread.active.map((run) =>
+          run.turn ? runWith(run, { turn: unjudged(run.turn, event.grantId) }) : run,
+        ),
+      });
     case "turn-started":
       return startTurn(thread, event);
     case "decision-recorded": {
@@ -218,6 +223,14 @@ function onCall(thread: Thread, event: ThreadEvent): Thread | undefined {
     if (!turn) return undefined;
     return event.type === "call-ready" ? runWith(run, { turn, callCount: run.callCount + 1 }) : runWith(run, { turn });
   });
+}
+
+/** Calls that a grant allowed and that have not started are judged again without it. */
+function unjudged(turn: Turn, grantId: string): Turn {
+  const calls = turn.calls.map((call) =>
+    call.status === "queued" && call.verdict?.grantId === grantId ? callWith(call, { verdict: null }) : call,
+  );
+  return turnWith(turn, { calls });
 }
 
 function withGrant(thread: Thread, event: ThreadEvent & { type: "decision-recorded" }): Thread {

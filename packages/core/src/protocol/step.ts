@@ -64,7 +64,7 @@ function toStep(threadId: string, call: Call, children: readonly AnyStep[]): Any
     status: call.status,
     input: call.input,
     draft: call.draft,
-    digest: call.digest,
+    digest: call.status === "waiting" && call.ask ? call.ask.digest : call.digest,
     destructive: call.destructive ?? false,
     ask: call.status === "waiting" && !call.decision ? call.ask : null,
     decision: call.decision,

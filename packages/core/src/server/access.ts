@@ -17,11 +17,18 @@ export interface Access {
  * @throws `not-found` for unknown, removed and foreign threads alike · `forbidden` when this user may read but not do this.
  */
 export async function openFor(engine: Engine, user: User, action: AccessAction, threadId: string): Promise<OpenThread> {
+  checkUser(user);
   const open = await within(engine, readThread(engine, threadId));
   if (!open || open.thread.createdAt === 0) throw unknown();
   if (await may(engine, user, action, open)) return open;
   const mayRead = action !== "read" && (await may(engine, user, "read", open));
   throw mayRead ? new ToolRunError("forbidden", "You may read this conversation, but not change it.") : unknown();
+}
+
+/** A user without an id would be everybody: a store lists all threads when no owner is named. */
+export function checkUser(user: User): void {
+  if (typeof user.id === "string" && user.id !== "") return;
+  throw new ToolRunError("misconfigured", "identify must return a user with an id: a text that is not empty.");
 }
 
 function unknown(): ToolRunError {

@@ -107,7 +107,11 @@ export function createEngine(
     drivesPosts: waitUntil !== undefined || runtime.livesOn,
     background: (work) => {
       const kept = work.catch((error: unknown) => void report(options, error));
-      waitUntil?.(kept);
+      try {
+        waitUntil?.(kept);
+      } catch (error) {
+        report(options, error);
+      }
     },
     wake: options.wake,
     onEvent: onEvent && ((event, thread) => onEvent(event, thread as ThreadView as View)), // the registered agent's thread
@@ -132,7 +136,7 @@ function agentsOf({ agent }: ToolRunOptions, maxRequestMs: number): Engine["agen
 function report(options: ToolRunOptions, error: unknown): string {
   const reference = newId().slice(0, 10);
   try {
-    if (options.onError) options.onError(error, { reference });
+    if (options.onError) Promise.resolve(options.onError(error, { reference }) as unknown).catch(() => undefined);
     else console.error(`[toolrun ${reference}]`, error);
   } catch {
     // an error reporter that fails must not fail what it reports on

@@ -40,6 +40,9 @@ export function decide(
   decisions: readonly DecisionBody[],
   via: "browser" | "code",
 ): Promise<DecisionAnswer> {
+  if (new Set(decisions.map(({ callId }) => callId)).size < decisions.length) {
+    throw new ToolRunError("bad-request", "One request can decide about a step once.");
+  }
   return writeThread(engine, threadId, async (thread, now) => {
     const record = replayed(thread, writer);
     const drafts: EventDraft[] = [];
@@ -141,6 +144,9 @@ async function approveEvents(
   }
   const edited =
     decision.input === undefined ? undefined : await editedInput(engine, agent, thread, run, call, decision.input);
+  if (decision.scope && edited?.scopes && !edited.scopes.includes(decision.scope)) {
+    throw new ToolRunError("bad-request", `An approval of this input cannot cover "${decision.scope}".`);
+  }
   const { toolHash = "", salt = "" } = call;
   const newDigest =
     edited === undefined ? undefined : digestCall({ tool: call.tool, toolHash, input: edited.input, salt });
@@ -155,10 +161,16 @@ async function editedInput(
   run: Run,
   call: Call,
   input: Json,
-): Promise<{ readonly input: Json } | undefined> {
+): Promise<{ readonly input: Json; readonly scopes?: readonly string[] | undefined } | undefined> {
   const checked = await checkInput(agent, call.tool, input);
   if (!checked.ok) {
     throw new ToolRunError("invalid-input", checked.error.message, { issues: checked.error.issues });
+  }
+  const again = await checkInput(agent, call.tool, checked.input);
+  if (!again.ok || again.canonical !== checked.canonical) {
+    const message =
+      "This tool's schema changes its input each time it reads it, so an edit cannot be shown as it would run.";
+    throw new ToolRunError("invalid-input", message);
   }
   if (checked.canonical === canonicalJson(call.input)) return undefined;
   checkEditable(call, checked.input);
@@ -171,7 +183,7 @@ async function editedInput(
   if (verdict.modified !== undefined && !(await isSame(agent, call, checked.canonical, verdict.modified))) {
     throw new ToolRunError("forbidden", "The app's policy would change this input, so it is not allowed as it is.");
   }
-  return { input: checked.input };
+  return { input: checked.input, scopes: verdict.ask?.scopes };
 }
 
 async function isSame(agent: Agent, call: Call, canonical: string, modified: Json): Promise<boolean> {
@@ -186,12 +198,16 @@ function checkEditable(call: Call, input: Json): void {
   const before = asRecord(call.input);
   const after = asRecord(input);
   const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
-    (name) => canonicalJson(before[name] ?? null) !== canonicalJson(after[name] ?? null),
+    (name) => own(before, name) !== own(after, name),
   );
   const forbidden = changed.filter((name) => !allowed.includes(name));
   if (forbidden.length === 0 && changed.length > 0) return;
   const issues = forbidden.map((name) => ({ path: [name], message: "may not be changed" }));
   throw new ToolRunError("invalid-input", "This part of the input may not be changed.", { issues });
+}
+
+function own(record: { readonly [key: string]: Json }, name: string): string | undefined {
+  return Object.hasOwn(record, name) ? canonicalJson(record[name]) : undefined;
 }
 
 function asRecord(value: Json): { readonly [key: string]: Json } {

@@ -37,7 +37,8 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
   const id = claimed.thread.id;
   const queue = createEventQueue();
   const user = rootOf(claimed.thread)?.user as User; // written by us when the run began
-  const agent: Agent = await engine.agentFor(user);
+  const agent = await agentOf(engine, user, claimed);
+  if (!agent) return;
   let known = claimed.thread;
   const seen = (): number => known.seq;
   const lease = createLease(engine, id, driverId, { claimedAt: claimed.claimedAt, seen }, () => queue.poke());
@@ -105,7 +106,7 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
     // An unreachable store is no reason to end the run: a later follower or sweep takes it over as it is.
     if (!(error instanceof Gone || error instanceof LeaseOver)) {
       report(error);
-      await endBroken();
+      await endBroken(engine, known, claimed);
     }
   } finally {
     lease.close();
@@ -115,27 +116,37 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
   }
   await afterwards();
 
-  /** The loop itself failed: the run ends, settled and honest, instead of being taken up again for ever. */
-  async function endBroken(): Promise<void> {
-    try {
-      const drafts = endRun(known, "failed", "internal").map((draft) => ({ ...draft, epoch }));
-      if (drafts.length === 0 || known.epoch !== epoch || known.driverId !== driverId) return;
-      const { events, thread } = sealAll(known, drafts, clock.now());
-      await engine.store.append(
-        id,
-        { at: known.seq },
-        { batch: engine.newId(), events: toStored(events), lease: { release: driverId }, row: rowOf(thread) },
-      );
-    } catch (error) {
-      report(error); // the store is down too: a later follower or sweep takes over
-    }
-  }
-
   /** Promise 4: a run that was handed over goes on without anybody looking. */
   async function afterwards(): Promise<void> {
     const root = rootOf(known);
     if (root?.status !== "running" || known.driverId !== null) return;
     await engine.wake?.(id, { dueAt: root.dueAt });
+  }
+}
+
+async function agentOf(engine: Engine, user: User, claimed: Claimed): Promise<Agent | undefined> {
+  try {
+    return await engine.agentFor(user);
+  } catch (error) {
+    engine.report(error);
+    await endBroken(engine, claimed.thread, claimed);
+    return undefined;
+  }
+}
+
+/** What cannot be driven ends, settled and honest, instead of being taken up again for ever. */
+async function endBroken(engine: Engine, known: Thread, { epoch, driverId }: Claimed): Promise<void> {
+  try {
+    const drafts = endRun(known, "failed", "internal").map((draft) => ({ ...draft, epoch }));
+    if (drafts.length === 0 || known.epoch !== epoch || known.driverId !== driverId) return;
+    const { events, thread } = sealAll(known, drafts, engine.clock.now());
+    await engine.store.append(
+      known.id,
+      { at: known.seq },
+      { batch: engine.newId(), events: toStored(events), lease: { release: driverId }, row: rowOf(thread) },
+    );
+  } catch (error) {
+    engine.report(error); // the store is down too: a later follower or sweep takes over
   }
 }
 

@@ -55,7 +55,7 @@ export function notify(
   if (!engine.onEvent) return;
   for (const event of events) {
     try {
-      engine.onEvent(event, view(thread));
+      Promise.resolve(engine.onEvent(event, view(thread)) as unknown).catch(engine.report);
     } catch (error) {
       engine.report(error);
     }

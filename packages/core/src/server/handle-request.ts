@@ -10,7 +10,7 @@ import {
 } from "../protocol/request-schema.ts";
 import { rootOf } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";
-import { accessOf, inTime, openFor, within } from "./access.ts";
+import { accessOf, checkUser, inTime, openFor, within } from "./access.ts";
 import { decide } from "./decide.ts";
 import type { AccessAction, Engine } from "./engine.ts";
 import { errorBody, errorResponse, json, statusOf, toToolRunError } from "./errors-on-the-wire.ts";
@@ -36,6 +36,7 @@ export async function handleRequest(engine: Engine, options: HttpOptions, reques
     if (request.method !== "GET") guardWrite(request, options.allowedOrigins);
     const user = await within(engine, options.identify(request), SIGN_IN_LATE);
     if (!user) throw new ToolRunError("unauthenticated", "Sign in first.");
+    checkUser(user);
     return await answer(engine, user, request, route, isForeign(request, options.allowedOrigins));
   } catch (error) {
     return errorResponse(toToolRunError(engine, error));

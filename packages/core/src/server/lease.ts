@@ -38,14 +38,29 @@ export function createLease(
   const margin = leaseMs / 3;
   let until = driver.claimedAt + leaseMs - margin;
   let closed = false;
+  let lost = false;
   let cancel = (): void => undefined;
+
+  /** No answer is a lost reply. */
+  const answered = async <Result>(call: () => Promise<Result>): Promise<Result> => {
+    let stop = (): void => undefined;
+    const late = new Promise<never>((_, reject) => {
+      stop = clock.after(margin, () => reject(new Error("The store did not answer in time.")));
+    });
+    try {
+      return await Promise.race([call(), late]);
+    } finally {
+      stop();
+    }
+  };
 
   const renew = async (): Promise<void> => {
     const sentAt = clock.monotonic();
     try {
-      const result = await store.lease(id, driverId, leaseMs);
+      const result = await answered(() => store.lease(id, driverId, leaseMs));
       if (closed) return;
       if (result.status === "lost") {
+        lost = true;
         until = 0;
         onNews();
         return;
@@ -59,7 +74,7 @@ export function createLease(
   const schedule = (): void => {
     cancel = clock.after(leaseMs / 3, () => {
       void renew().then(() => {
-        if (!closed) schedule();
+        if (!closed && !lost) schedule();
       });
     });
   };
@@ -76,7 +91,7 @@ export function createLease(
     async untilDefinite(call) {
       for (let wait = FIRST_RETRY_MS; ; wait *= 2) {
         try {
-          return await call();
+          return await answered(call);
         } catch (error) {
           report(error);
           if (closed || clock.monotonic() + wait >= until)

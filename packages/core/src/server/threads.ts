@@ -32,10 +32,12 @@ export function sendMessage(
   body: Pick<MessageBody, "message" | "pending">,
   via: "browser" | "code",
   canStart: () => Promise<void>,
+  isNew = false,
 ): Promise<Receipt> {
   return writeThread(engine, threadId, async (thread, now) => {
     const record = replayed(thread, writer);
     if (record) return { drafts: [], answer: () => ({ threadId, runId: record.runId ?? "", seq: record.seq }) };
+    if (isNew && thread.createdAt !== 0) throw new ToolRunError("key-reused", "This key began a conversation already.");
     const root = rootOf(thread);
     const drafts: EventDraft[] = [];
     if (thread.createdAt === 0) drafts.push(await created(engine, writer.user, body.message.text));

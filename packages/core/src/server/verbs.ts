@@ -5,7 +5,7 @@ import type { User, View } from "../protocol/typed.ts";
 import type { DecisionScope, Json } from "../protocol/values.ts";
 import { viewThread } from "../protocol/view-thread.ts";
 import type { ThreadPage } from "../store/thread-store.ts";
-import { accessOf, openFor, within } from "./access.ts";
+import { accessOf, checkUser, openFor, within } from "./access.ts";
 import type { DecisionResult } from "./decide.ts";
 import { decide } from "./decide.ts";
 import type { AccessAction, Engine } from "./engine.ts";
@@ -128,7 +128,10 @@ export function createVerbs(engine: Engine): Verbs {
         throw error;
       }
     },
-    list: ({ user, cursor }) => engine.store.list(user.id, cursor),
+    async list({ user, cursor }) {
+      checkUser(user);
+      return engine.store.list(user.id, cursor);
+    },
     approve: (steps, { input, scope, ...who }) => decideSteps(steps, who, { action: "approve", input, scope }),
     deny: (steps, { reason, scope, stop, ...who }) => decideSteps(steps, who, { action: "deny", reason, scope, stop }),
     answer(step, options) {
@@ -178,9 +181,10 @@ export async function post(
 ): Promise<Receipt> {
   if (threadId !== undefined) await openFor(engine, user, "send", threadId);
   if (threadId !== undefined && body.pending === "deny") await openFor(engine, user, "decide", threadId);
+  checkUser(user);
   const writer = writerOf(user, key, body);
   const canStart = (): Promise<void> => checkActiveRuns(engine, user);
-  return sendMessage(engine, threadId ?? newThreadId(user, key), writer, body, via, canStart);
+  return sendMessage(engine, threadId ?? newThreadId(user, key), writer, body, via, canStart, threadId === undefined);
 }
 
 /** Leaves a tombstone: whoever drives or follows the thread hears of it. */

@@ -111,7 +111,9 @@ export function createLogChecker(
       if (retryKeys.has(once)) fail("I6", event, "one POST counts as two decisions to retry");
       retryKeys.add(once);
     } else if (call.decisions > 1 && !call.interrupted) fail("I6", event, "a second decision of one question");
-    if (event.digest !== call.digest) fail("I2", event, "a decision about another step than shown");
+    // An interruption is a question of its own, about the same digest at that attempt.
+    const asked = call.interrupted ? `${call.digest}.${call.attempts}` : call.digest;
+    if (event.digest !== asked) fail("I2", event, "a decision about another step than shown");
     call.interrupted = false;
     if (event.action === "approve" || event.action === "retry") call.mayStart = true;
     if (event.action === "deny" || event.action === "expire" || event.action === "skip") call.refused = true;

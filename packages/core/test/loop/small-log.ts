@@ -68,7 +68,8 @@ export function asked(callId: string, expiresAt?: number): readonly Draft[] {
 }
 
 export function decided(callId: string, action: "approve" | "deny" | "retry", stop?: boolean): Draft {
-  const at = { runId: "r", callId, digest: `d-${callId}` } as const;
+  const digest = action === "retry" ? `d-${callId}.1` : `d-${callId}`; // the question of an interruption names its attempt
+  const at = { runId: "r", callId, digest } as const;
   return { type: "decision-recorded", ...at, action, via: "browser", by, stop, ...KEYS };
 }
 

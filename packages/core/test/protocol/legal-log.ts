@@ -318,7 +318,8 @@ class Walker {
   }
 
   #decide(run: Run, call: Call): Move {
-    const { callId, digest, ask } = call;
+    const { callId, ask } = call;
+    const digest = ask?.digest ?? call.digest;
     const at = { runId: run.runId, callId };
     const recorded = { type: "decision-recorded", ...at, by: ANA, via: "browser", digest, ...this.#key() } as const;
     const expired = {

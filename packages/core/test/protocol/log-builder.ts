@@ -97,7 +97,8 @@ export class LogBuilder {
 
   /** A decision, and the claim of whoever drives on. */
   decide(callId: string, decision: Partial<EventDraft & { type: "decision-recorded" }>, ...rest: EventDraft[]): this {
-    const { digest } = this.call(callId);
+    const call = this.call(callId);
+    const digest = call.ask?.digest ?? call.digest;
     const recorded: EventDraft = {
       ...{ type: "decision-recorded", runId: "r1", callId, action: "approve", by: ANA, via: "browser", digest },
       ...this.key(),

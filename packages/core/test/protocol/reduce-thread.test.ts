@@ -97,7 +97,7 @@ const table: { readonly [From in State]: Partial<Record<Move, Call["status"]>> }
   retrying: { ask: "waiting", start2: "running", progress: "running", interrupt: "waiting", succeed: "succeeded" },
   asking: { deny: "waiting", expire: "waiting" },
   answered: { start2: "running", succeed: "succeeded" },
-  interrupted: { deny: "waiting", late: "succeeded" },
+  interrupted: { late: "succeeded" }, // a decision about the approval is none about the interruption
   retried: { start2: "running" },
   skipped: { late: "succeeded" },
   succeeded: {},
