@@ -153,7 +153,12 @@ function judgeOne(
     if (judgement.failure !== undefined) options.onError(judgement.failure);
     return judgement.modified === undefined
       ? judgedEvents(run, call, judgement, options)
-      : modify(run, call, judgement, options);
+      : inTime(
+          options.clock,
+          modify(run, call, judgement, thread.id, options),
+          RULE_MS,
+          blocked(run, call, LATE_RULE.reason ?? "", "policy"),
+        );
   };
   return verdict instanceof Promise ? inTime(options.clock, verdict, RULE_MS, LATE_RULE).then(record) : record(verdict);
 }
@@ -163,11 +168,16 @@ async function modify(
   run: Run,
   call: Call,
   judgement: Judgement,
+  threadId: string,
   options: LoopContext,
 ): Promise<readonly EventDraft[]> {
   const checked = await checkInput(options.agent, call.tool, judgement.modified ?? null);
   if (!checked.ok) return blocked(run, call, checked.error.message, judgement.by);
-  const { toolHash = "", salt = "", tool } = call;
+  const { toolHash = "", salt = "", tool, callId } = call;
+  // The tool's own rule has seen the old input only: what it denies, no policy can put in.
+  const context = { user: options.user, threadId, runId: run.runId };
+  const again = await judgeCall(options.agent, checked.tool, { callId, input: checked.input }, context, []);
+  if (again.verdict === "deny") return blocked(run, call, again.reason ?? "Not allowed.", again.by);
   const digest = digestCall({ tool, toolHash, input: checked.input, salt });
   return judgedEvents(run, { ...call, input: checked.input, digest }, judgement, options, true);
 }

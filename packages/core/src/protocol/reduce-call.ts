@@ -193,3 +193,11 @@ function settle(call: Call, event: CallSettled & ThreadEvent): Call | undefined 
     draft: "",
   });
 }
+
+/** Calls that a grant allowed and that have not started are judged again without it. */
+export function withoutGrant(turn: Turn, grantId: string): Turn {
+  const calls = turn.calls.map((call) =>
+    call.status === "queued" && call.verdict?.grantId === grantId ? callWith(call, { verdict: null }) : call,
+  );
+  return turnWith(turn, { calls });
+}

@@ -1,7 +1,7 @@
 import type { MessageAdded, RunStarted, ThreadEvent } from "./event.ts";
 import { isControl, PROTOCOL_VERSION } from "./event.ts";
-import { callWith, runWith, threadWith, turnWith } from "./one-shape.ts";
-import { reduceCall } from "./reduce-call.ts";
+import { runWith, threadWith, turnWith } from "./one-shape.ts";
+import { reduceCall, withoutGrant } from "./reduce-call.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
 import type { Run, Thread, Turn } from "./thread.ts";
 import { isSettled, openAsk } from "./thread.ts";
@@ -84,7 +84,7 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
       return threadWith(thread, {
         grants: thread.grants.filter((grant) => grant.grantId !== event.grantId),
         active: thread.active.map((run) =>
-          run.turn ? runWith(run, { turn: unjudged(run.turn, event.grantId) }) : run,
+          run.turn ? runWith(run, { turn: withoutGrant(run.turn, event.grantId) }) : run,
         ),
       });
     case "turn-started":
@@ -223,14 +223,6 @@ function onCall(thread: Thread, event: ThreadEvent): Thread | undefined {
     if (!turn) return undefined;
     return event.type === "call-ready" ? runWith(run, { turn, callCount: run.callCount + 1 }) : runWith(run, { turn });
   });
-}
-
-/** Calls that a grant allowed and that have not started are judged again without it. */
-function unjudged(turn: Turn, grantId: string): Turn {
-  const calls = turn.calls.map((call) =>
-    call.status === "queued" && call.verdict?.grantId === grantId ? callWith(call, { verdict: null }) : call,
-  );
-  return turnWith(turn, { calls });
 }
 
 function withGrant(thread: Thread, event: ThreadEvent & { type: "decision-recorded" }): Thread {

@@ -183,7 +183,7 @@ async function write<Body extends { readonly key: string }>(
   const { key, ...body } = parsed;
   const performed = async (): Promise<unknown> => {
     await openFor(engine, user, action, threadId);
-    return perform(writerOf(user, key, body), parsed);
+    return perform(writerOf(user, key, [routeOf(request).action, body]), parsed);
   };
   return json(await inTime(engine, performed()), status);
 }

@@ -54,31 +54,34 @@ export function createLease(
     }
   };
 
-  const renew = async (): Promise<void> => {
+  /** False when it has to be tried again soon: one lost reply must not end a healthy driver. */
+  const renew = async (): Promise<boolean> => {
     const sentAt = clock.monotonic();
     try {
       const result = await answered(() => store.lease(id, driverId, leaseMs));
-      if (closed) return;
+      if (closed) return true;
       if (result.status === "lost") {
         lost = true;
         until = 0;
         onNews();
-        return;
+        return true;
       }
       until = sentAt + leaseMs - margin;
       if (result.head > driver.seen()) onNews();
+      return true;
     } catch (error) {
-      report(error); // the next renewal tries again; past the deadline nothing starts
+      report(error);
+      return false;
     }
   };
-  const schedule = (): void => {
-    cancel = clock.after(leaseMs / 3, () => {
-      void renew().then(() => {
-        if (!closed && !lost) schedule();
+  const schedule = (ms: number): void => {
+    cancel = clock.after(ms, () => {
+      void renew().then((isDone) => {
+        if (!closed && !lost) schedule(isDone ? leaseMs / 3 : leaseMs / 30);
       });
     });
   };
-  schedule();
+  schedule(leaseMs / 3);
 
   return {
     get until() {

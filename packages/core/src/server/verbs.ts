@@ -144,7 +144,7 @@ export function createVerbs(engine: Engine): Verbs {
     async stop({ threadId, reason, ...who }) {
       const open = await openFor(engine, who.user, "send", threadId);
       const runId = viewThread(open.thread).runId ?? "";
-      const { seq } = await change("send", threadId, who, { runId, reason }, (writer) =>
+      const { seq } = await change("send", threadId, who, ["stop", { runId, reason }], (writer) =>
         stopRun(engine, threadId, writer, { runId, reason }),
       );
       return settling(threadId, seq);
@@ -152,16 +152,20 @@ export function createVerbs(engine: Engine): Verbs {
     async continue({ threadId, turns, ...who }) {
       const open = await openFor(engine, who.user, "send", threadId);
       const runId = viewThread(open.thread).runId ?? "";
-      const receipt = await change("send", threadId, who, { runId, turns }, (writer) =>
+      const receipt = await change("send", threadId, who, ["continue", { runId, turns }], (writer) =>
         continueRun(engine, threadId, writer, { runId, turns }, () => checkActiveRuns(engine, who.user)),
       );
       return { ...settling(threadId, receipt.seq), runId: receipt.runId };
     },
     async rename({ threadId, title, ...who }) {
-      await change("send", threadId, who, { title }, (writer) => renameThread(engine, threadId, writer, title));
+      await change("send", threadId, who, ["title", { title }], (writer) =>
+        renameThread(engine, threadId, writer, title),
+      );
     },
     async revoke({ threadId, grantId, ...who }) {
-      await change("decide", threadId, who, { grantId }, (writer) => revokeGrant(engine, threadId, writer, grantId));
+      await change("decide", threadId, who, ["revoke", { grantId }], (writer) =>
+        revokeGrant(engine, threadId, writer, grantId),
+      );
     },
     async remove({ user, threadId }) {
       await removeThread(engine, user, threadId);
