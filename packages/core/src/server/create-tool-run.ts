@@ -117,6 +117,7 @@ export function createEngine(
     onEvent: onEvent && ((event, thread) => onEvent(event, thread as ThreadView as View)), // the registered agent's thread
     report: (error) => report(options, error),
     drivers: new Map(),
+    starting: new Map(),
     recent: createRecentBatches(),
     maxActiveRuns,
   };

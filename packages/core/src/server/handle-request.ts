@@ -11,6 +11,7 @@ import {
 import { rootOf } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";
 import { accessOf, checkUser, inTime, openFor, within } from "./access.ts";
+import { whileStarting } from "./active-runs.ts";
 import { decide } from "./decide.ts";
 import type { AccessAction, Engine } from "./engine.ts";
 import { errorBody, errorResponse, json, statusOf, toToolRunError } from "./errors-on-the-wire.ts";
@@ -18,7 +19,7 @@ import { followResponse } from "./follow-response.ts";
 import { guardWrite, isForeign, readBody } from "./guard-request.ts";
 import { snapshotBody } from "./snapshot-body.ts";
 import { continueRun, renameThread, revokeGrant, stopRun } from "./threads.ts";
-import { checkActiveRuns, post, removeThread } from "./verbs.ts";
+import { post, removeThread } from "./verbs.ts";
 import { takeOver } from "./write.ts";
 import type { Writer } from "./writer.ts";
 import { writerOf } from "./writer.ts";
@@ -93,7 +94,7 @@ function answer(
       );
     case "POST continue":
       return write(engine, user, request, threadId, "send", continueBody, 202, (writer, body) =>
-        continueRun(engine, threadId, writer, body, () => checkActiveRuns(engine, user)),
+        whileStarting(engine, user, (canStart) => continueRun(engine, threadId, writer, body, canStart)),
       );
     case "POST title":
       return write(engine, user, request, threadId, "send", titleBody, 200, (writer, { title }) =>

@@ -6,6 +6,7 @@ import type { DecisionScope, Json } from "../protocol/values.ts";
 import { viewThread } from "../protocol/view-thread.ts";
 import type { ThreadPage } from "../store/thread-store.ts";
 import { accessOf, checkUser, openFor, within } from "./access.ts";
+import { whileStarting } from "./active-runs.ts";
 import type { DecisionResult } from "./decide.ts";
 import { decide } from "./decide.ts";
 import type { AccessAction, Engine } from "./engine.ts";
@@ -153,7 +154,9 @@ export function createVerbs(engine: Engine): Verbs {
       const open = await openFor(engine, who.user, "send", threadId);
       const runId = viewThread(open.thread).runId ?? "";
       const receipt = await change("send", threadId, who, ["continue", { runId, turns }], (writer) =>
-        continueRun(engine, threadId, writer, { runId, turns }, () => checkActiveRuns(engine, who.user)),
+        whileStarting(engine, who.user, (canStart) =>
+          continueRun(engine, threadId, writer, { runId, turns }, canStart),
+        ),
       );
       return { ...settling(threadId, receipt.seq), runId: receipt.runId };
     },
@@ -187,8 +190,10 @@ export async function post(
   if (threadId !== undefined && body.pending === "deny") await openFor(engine, user, "decide", threadId);
   checkUser(user);
   const writer = writerOf(user, key, body);
-  const canStart = (): Promise<void> => checkActiveRuns(engine, user);
-  return sendMessage(engine, threadId ?? newThreadId(user, key), writer, body, via, canStart, threadId === undefined);
+  const id = threadId ?? newThreadId(user, key);
+  return whileStarting(engine, user, (canStart) =>
+    sendMessage(engine, id, writer, body, via, canStart, threadId === undefined),
+  );
 }
 
 /** Leaves a tombstone: whoever drives or follows the thread hears of it. */
@@ -196,15 +201,6 @@ export async function removeThread(engine: Engine, user: User, threadId: string)
   await openFor(engine, user, "remove", threadId);
   await within(engine, engine.store.remove(threadId));
   engine.drivers.get(threadId)?.();
-}
-
-/** @throws `too-many` when the user has as many running runs as are allowed. */
-export async function checkActiveRuns(engine: Engine, user: User): Promise<void> {
-  const limit = engine.maxActiveRuns;
-  const { rows } = await within(engine, engine.store.list(user.id, undefined, { status: "running", limit }));
-  if (rows.length >= limit) {
-    throw new ToolRunError("too-many", `${limit} runs are active already; wait for one to end or stop it.`);
-  }
 }
 
 function throwRefusal(results: readonly DecisionResult[]): void {

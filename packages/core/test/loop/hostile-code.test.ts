@@ -1,16 +1,11 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { defineAgent } from "../../src/agent/define-agent.ts";
 import { tool } from "../../src/agent/tool.ts";
 import { ModelError } from "../../src/model/model.ts";
 import { digestCall } from "../../src/protocol/digest.ts";
 import type { View } from "../../src/protocol/typed.ts";
-import { createEngine } from "../../src/server/create-tool-run.ts";
-import { createVerbs } from "../../src/server/verbs.ts";
-import { memoryStore } from "../../src/store/memory-store.ts";
-import type { ThreadStore } from "../../src/store/thread-store.ts";
-import { call, calls, delay, fail, say, scriptedModel } from "../../src/testing/scripted-model.ts";
-import { fakeClock, quiet } from "../fake-clock.ts";
+import { call, calls, delay, fail, say } from "../../src/testing/scripted-model.ts";
+import { quiet } from "../fake-clock.ts";
 import { clerk } from "../server/endpoint.ts";
 import type { AgentRunOptions } from "./agent-run.ts";
 import { agentRun, lastResults } from "./agent-run.ts";
@@ -106,7 +101,7 @@ describe("an input object that is changed", () => {
     const step = only(await run.start());
     expect(step.input).toEqual(REFUND);
     const ready = (await run.events(step.threadId)).find((event) => event.type === "call-ready");
-    if (ready?.type !== "call-ready") throw new Error("no call");
+    if (!ready) throw new Error("no call");
     const { tool = "", toolHash = "", salt = "", input } = ready;
     expect(input).toEqual(REFUND);
     expect(digestCall({ tool, toolHash, input, salt })).toBe(step.digest);
@@ -252,5 +247,28 @@ describe("a model", () => {
     await run.clock.advance(1);
     expect((await run.thread(threadId)).runs[0]).toMatchObject({ outcome: "limited", limit: "time" });
     expect([run.model.requests.length, run.clock.armed]).toEqual([1, 0]);
+  });
+});
+
+describe("a server whose own functions fail", () => {
+  const broken = (): never => {
+    throw new Error("outside a request");
+  };
+  const rejecting = (): Promise<never> => Promise.reject(new Error("no network"));
+
+  it.each<[string, NonNullable<AgentRunOptions["server"]>]>([
+    ["waitUntil throws", { waitUntil: broken }],
+    ["onEvent rejects", { onEvent: rejecting }],
+    ["onError rejects", { onError: rejecting }],
+  ])("%s: the request is answered, the run goes on and nothing stays uncaught", async (_title, server) => {
+    const run = oneCall(() => rejecting(), { server });
+    const uncaught = await uncaughtIn(async () => {
+      const response = await run.post("", { message: { text: "Go" }, key: "k" });
+      expect(response.status).toBe(201);
+      await run.clock.advance(0);
+      const [row] = (await run.store.list(undefined)).rows;
+      expect((await run.thread(row?.id ?? "")).runs[0]).toMatchObject({ outcome: "completed", text: "Done." });
+    });
+    expect(uncaught).toEqual([]);
   });
 });

@@ -603,6 +603,19 @@ describe("too many active runs", () => {
     expect((await server.post("", { message: { text: "Hi" }, key: "a" })).status).toBe(201);
   });
 
+  it("is never more than allowed, however many are posted at once", async () => {
+    const forever = delay(Number.POSITIVE_INFINITY);
+    const { server } = shop({ maxActiveRuns: 5, script: Array.from({ length: 30 }, () => forever) });
+    const posts = Array.from({ length: 30 }, (_, index) =>
+      server.post("", { message: { text: "Hi" }, key: `k${index}` }),
+    );
+    const statuses = (await Promise.all(posts)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(5);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(25);
+    await server.clock.advance(0);
+    expect((await server.post("", { message: { text: "Hi" }, key: "later" })).status).toBe(429);
+  });
+
   it("does not count what waits for a person", async () => {
     const made = await waitingShop({ maxActiveRuns: 1, script: [call("refund", REFUND), say("Hi")] });
     expect((await made.server.post("", { message: { text: "Hi" }, key: "b" })).status).toBe(201);
