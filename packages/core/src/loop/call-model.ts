@@ -2,7 +2,7 @@ import { checkCall } from "../agent/check-call.ts";
 import type { Agent } from "../agent/define-agent.ts";
 import type { ModelMessage, ModelPart } from "../model/model.ts";
 import { ModelError } from "../model/model.ts";
-import { copyJson } from "../protocol/copy-json.ts";
+import { copyJson, wellFormed } from "../protocol/copy-json.ts";
 import { digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import type { Json, OpaqueBlock, Usage } from "../protocol/values.ts";
@@ -243,7 +243,7 @@ function summaryOf(
   options: CallModel,
 ): string | undefined {
   try {
-    return summary?.(copyJson(input)).slice(0, 200);
+    return summary && wellFormed(summary(copyJson(input)).slice(0, 200));
   } catch (error) {
     options.onError(error); // a card without its line is still a card
     return undefined;

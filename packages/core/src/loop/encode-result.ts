@@ -7,15 +7,14 @@ export const MAX_OUTPUT_CHARS: number = 512 * 1024;
 /** Any value as JSON: total, so that a tool can return what it likes and the run goes on. */
 export function encodeResult(value: unknown, maxChars: number = MAX_OUTPUT_CHARS): Json {
   const text = stringify(value);
-  if (text.length <= maxChars) return JSON.parse(text, text.includes("\\ud") ? repair : undefined) as Json; // it was made by JSON.stringify
-  const whole = typeof value === "string" ? value : text;
-  return `${wellFormed(whole.slice(0, maxChars))}… [cut: ${whole.length - maxChars} more characters]`;
+  const whole = text.includes("\\ud") ? text.replace(HALF_CHARACTER, "$1\uFFFD") : text;
+  if (text.length <= maxChars) return JSON.parse(whole) as Json; // it was made by JSON.stringify
+  const long = typeof value === "string" ? value : text;
+  return `${wellFormed(long.slice(0, maxChars))}… [cut: ${long.length - maxChars} more characters]`;
 }
 
-/** JSON.stringify escapes half characters only: whoever reads the history later must not fail on them. */
-function repair(_key: string, value: unknown): unknown {
-  return typeof value === "string" ? wellFormed(value) : value;
-}
+/** JSON.stringify escapes half characters, and only those: whoever reads the history later must not fail on them. */
+const HALF_CHARACTER = /(?<!\\)((?:\\\\)*)\\ud[0-9a-f]{3}/g;
 
 function stringify(value: unknown): string {
   try {

@@ -1,6 +1,7 @@
 import { checkInput } from "../agent/check-call.ts";
 import type { Judgement } from "../agent/judge-call.ts";
 import { judgeCall } from "../agent/judge-call.ts";
+import { wellFormed } from "../protocol/copy-json.ts";
 import { digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import type { Call, Run, Thread, Turn } from "../protocol/thread.ts";
@@ -218,7 +219,7 @@ function blocked(run: Run, call: Call, reason: string, by: Judgement["by"]): rea
   const { runId } = run;
   const { callId, digest } = call;
   return [
-    { type: "call-judged", runId, callId, verdict: "deny", by, digest, reason },
+    { type: "call-judged", runId, callId, verdict: "deny", by, digest, reason: wellFormed(reason) },
     { type: "call-settled", runId, callId, outcome: "not-run", reason: "blocked", effect: "none" },
   ];
 }

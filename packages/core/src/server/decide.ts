@@ -2,6 +2,7 @@ import { checkInput } from "../agent/check-call.ts";
 import type { Agent } from "../agent/define-agent.ts";
 import { judgeCall } from "../agent/judge-call.ts";
 import { ToolRunError } from "../errors.ts";
+import { inTime, RULE_MS } from "../loop/in-time.ts";
 import { expireEvents } from "../loop/intents.ts";
 import { canonicalJson, digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
@@ -125,6 +126,8 @@ function closed(call: Call, step: unknown): ToolRunError {
   return new ToolRunError("not-waiting", message, { step });
 }
 
+const LATE = Symbol("late");
+
 async function approveEvents(
   engine: Engine,
   thread: Thread,
@@ -143,7 +146,11 @@ async function approveEvents(
     throw new ToolRunError("bad-request", `An approval of this step cannot cover "${decision.scope}".`);
   }
   const edited =
-    decision.input === undefined ? undefined : await editedInput(engine, agent, thread, run, call, decision.input);
+    decision.input === undefined
+      ? undefined
+      : await inTime(engine.clock, editedInput(engine, agent, thread, run, call, decision.input), RULE_MS, LATE);
+  if (edited === LATE)
+    throw new ToolRunError("unavailable", "The rule for this tool did not answer in time; try again.");
   if (decision.scope && edited?.scopes && !edited.scopes.includes(decision.scope)) {
     throw new ToolRunError("bad-request", `An approval of this input cannot cover "${decision.scope}".`);
   }

@@ -1,16 +1,21 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { defineAgent } from "../../src/agent/define-agent.ts";
 import { tool } from "../../src/agent/tool.ts";
 import { ModelError } from "../../src/model/model.ts";
 import { digestCall } from "../../src/protocol/digest.ts";
 import type { View } from "../../src/protocol/typed.ts";
-import { call, calls, delay, fail, say } from "../../src/testing/scripted-model.ts";
-import { quiet } from "../fake-clock.ts";
+import { createEngine } from "../../src/server/create-tool-run.ts";
+import { createVerbs } from "../../src/server/verbs.ts";
+import { memoryStore } from "../../src/store/memory-store.ts";
+import { call, calls, delay, fail, say, scriptedModel } from "../../src/testing/scripted-model.ts";
+import { fakeClock, quiet } from "../fake-clock.ts";
 import { clerk } from "../server/endpoint.ts";
 import type { AgentRunOptions } from "./agent-run.ts";
 import { agentRun, lastResults } from "./agent-run.ts";
 
 const user = clerk;
+const inputSchema = z.object({ orderId: z.string(), amount: z.number() });
 const REFUND = { orderId: "1042", amount: 5 };
 const never = new Promise<never>(() => undefined);
 
@@ -28,7 +33,7 @@ function refundRun(options: Partial<AgentRunOptions>, more: object = {}, work: (
   const ran: unknown[] = [];
   const refund = tool({
     description: "Refund.",
-    inputSchema: z.object({ orderId: z.string(), amount: z.number() }),
+    inputSchema,
     ...more,
     execute: (input: Refund) => {
       ran.push({ ...input });
@@ -161,16 +166,21 @@ describe("what a tool gives", () => {
   });
 
   it("has U+FFFD for half characters, and whole ones as they are", async () => {
-    const run = oneCall(() => ({ cut: "a\ud83d", list: ["\ude00b", "😀"] }));
+    const run = oneCall(() => ({ cut: "a\ud83d", list: ["\ude00b", "😀", "\\ud83d"], "k\ud83d": 1 }));
     await run.start();
-    expect(lastResults(run.model.requests[1])).toEqual([{ cut: "a\ufffd", list: ["\ufffdb", "😀"] }]);
+    expect(lastResults(run.model.requests[1])).toEqual([
+      { cut: "a\ufffd", list: ["\ufffdb", "😀", "\\ud83d"], "k\ufffd": 1 },
+    ]);
   });
 });
 
 describe("a rule or schema that never answers", () => {
+  const six = { modify: { ...REFUND, amount: 6 } };
+  const hangingOver5 = inputSchema.refine(({ amount }) => amount <= 5 || never);
   it.each<[string, Partial<AgentRunOptions>, object]>([
     ["a policy", { policy: () => never }, {}],
     ["a tool's rule", {}, { approval: () => never }],
+    ["a schema for what a policy changed", { policy: () => six }, { inputSchema: hangingOver5 }],
   ])("%s: the call is not run after 10 seconds, and the run goes on", async (_title, options, more) => {
     const { run, ran } = refundRun(options, more);
     const threadId = await run.begin();
@@ -180,12 +190,11 @@ describe("a rule or schema that never answers", () => {
     const thread = await run.read({ user, threadId });
     expect(thread).toMatchObject({ outcome: "completed", steps: [{ status: "not-run", reason: "blocked" }] });
     expect(String(lastResults(run.model.requests[1])[0])).toContain("did not answer in time");
-    expect([ran, run.errors.length, run.clock.armed]).toEqual([[], 1, 0]);
+    expect([ran, run.clock.armed]).toEqual([[], 0]);
   });
 
   it("a schema: the call is invalid after 10 seconds, and the run goes on", async () => {
-    const inputSchema = z.looseObject({}).refine(() => never);
-    const run = oneCall(() => "ran", {}, { inputSchema });
+    const run = oneCall(() => "ran", {}, { inputSchema: z.looseObject({}).refine(() => never) });
     const threadId = await run.begin();
     await run.clock.advance(9_999);
     expect(run.model.requests).toHaveLength(1);
@@ -270,5 +279,23 @@ describe("a server whose own functions fail", () => {
       expect((await run.thread(row?.id ?? "")).runs[0]).toMatchObject({ outcome: "completed", text: "Done." });
     });
     expect(uncaught).toEqual([]);
+  });
+
+  it("an agent function throws for a run that began: the run ends failed, and a reader sees so", async () => {
+    const clock = fakeClock();
+    const errors: unknown[] = [];
+    const made = defineAgent({ model: scriptedModel([say("Hi")], { clock }) });
+    const seen: unknown[] = [];
+    const options = {
+      agent: () => (seen.length > 0 ? broken() : made),
+      store: memoryStore({ clock }),
+      onEvent: (event: unknown) => void seen.push(event),
+      onError: (error: unknown) => void errors.push(error),
+    };
+    const runtime = { production: false, livesOn: true, waitUntil: undefined };
+    const verbs = createVerbs(createEngine(options, runtime, { clock }));
+    const ended = await (await verbs.send({ user, message: "Go" })).settled();
+    expect(ended).toMatchObject({ status: "ended", outcome: "failed", code: "internal" });
+    expect([errors.length, clock.armed]).toEqual([1, 0]);
   });
 });

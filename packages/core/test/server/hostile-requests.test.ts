@@ -1,19 +1,16 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { defineAgent } from "../../src/agent/define-agent.ts";
 import type { Tool } from "../../src/agent/tool.ts";
 import { tool } from "../../src/agent/tool.ts";
 import type { AnyStep } from "../../src/protocol/step.ts";
 import type { View } from "../../src/protocol/typed.ts";
-import { createEngine } from "../../src/server/create-tool-run.ts";
-import { createVerbs } from "../../src/server/verbs.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { ThreadStore } from "../../src/store/thread-store.ts";
-import { call, calls, delay, say, scriptedModel } from "../../src/testing/scripted-model.ts";
+import { call, calls, delay, say } from "../../src/testing/scripted-model.ts";
 import { fakeClock } from "../fake-clock.ts";
 import type { AgentRun, AgentRunOptions } from "../loop/agent-run.ts";
 import { agentRun } from "../loop/agent-run.ts";
-import { clerk, jsonRequest } from "./endpoint.ts";
+import { BASE, clerk } from "./endpoint.ts";
 import { mortal } from "./mortal.ts";
 import { errorOf, REFUND, shop, waitingShop } from "./shop.ts";
 
@@ -65,10 +62,7 @@ describe("a store whose reply never comes", () => {
     const clock = fakeClock();
     const memory = memoryStore({ clock });
     let renewals = 0;
-    const store: ThreadStore = {
-      ...memory,
-      lease: (...args) => (++renewals === 1 ? never : memory.lease(...args)),
-    };
+    const store: ThreadStore = { ...memory, lease: (...args) => (++renewals === 1 ? never : memory.lease(...args)) };
     const slow = tool({
       description: "x",
       inputSchema: z.object({}),
@@ -90,34 +84,6 @@ describe("a store whose reply never comes", () => {
     const thread = await run.thread(threadId);
     expect(thread.runs[0]).toMatchObject({ outcome: "completed", text: "Done." });
     expect([thread.epoch, other.model.requests.length, clock.armed]).toEqual([1, 0, 0]);
-  });
-});
-
-describe("an agent function", () => {
-  it("that throws for a run that began ends it failed, and a reader sees so", async () => {
-    const clock = fakeClock();
-    const memory = memoryStore({ clock });
-    const errors: unknown[] = [];
-    let isGone = false;
-    const store: ThreadStore = {
-      ...memory,
-      append(...args) {
-        isGone = true;
-        return memory.append(...args);
-      },
-    };
-    const made = defineAgent({ model: scriptedModel([say("Hi")], { clock }) });
-    const agent = () => {
-      if (isGone) throw new Error("no such tenant");
-      return made;
-    };
-    const runtime = { production: false, livesOn: true, waitUntil: undefined };
-    const verbs = createVerbs(
-      createEngine({ agent, store, onError: (error) => errors.push(error) }, runtime, { clock }),
-    );
-    const ended = await (await verbs.send({ user, message: "Go" })).settled();
-    expect(ended).toMatchObject({ status: "ended", outcome: "failed", code: "internal" });
-    expect([errors.length, clock.armed]).toEqual([1, 0]);
   });
 });
 
@@ -144,6 +110,20 @@ describe("a grant that is revoked", () => {
     await (await server.approve(only(asked), { user })).settled();
     expect(ran).toHaveLength(2);
     expect((await server.thread(threadId)).anomalies).toBe(0);
+  });
+});
+
+describe("an edit whose policy never answers", () => {
+  it("is told so after ten seconds, and the step still waits", async () => {
+    let asked = 0;
+    const policy = () => (++asked > 1 ? never : ("ask" as const));
+    const { server, step } = await waitingShop({ more: { policy } });
+    const edit = server
+      .approve(step, { user, input: { ...REFUND, amount: 3 } })
+      .catch((error: { code: string }) => error);
+    await server.clock.advance(10_000);
+    expect(await edit).toMatchObject({ code: "unavailable" });
+    expect((await server.read({ user, threadId: step.threadId }))?.pending).toHaveLength(1);
   });
 });
 
@@ -289,10 +269,11 @@ describe("a user without an id", () => {
     const store = memoryStore({ clock: fakeClock() });
     const { threadId } = await waitingShop({ store });
     const { server } = shop({ store, http: { identify: async () => given as never } });
-    const posts = ["", "/messages", "/decisions", "/stop", "/continue", "/title", "/revoke"];
+    const posts = ["/messages", "/decisions", "/stop", "/continue", "/title", "/revoke"];
     const responses = [
       ...["", `/${threadId}`, `/${threadId}/events`].map((path) => server.get(path)),
-      ...posts.map((path) => server.handle(jsonRequest(path && `/${threadId}${path}`, {}))),
+      ...["", ...posts].map((path, index) => server.post(index === 0 ? path : `/${threadId}${path}`, {})),
+      server.handle(new Request(`${BASE}/${threadId}`, { method: "DELETE" })),
     ];
     for (const response of await Promise.all(responses)) {
       const error = await errorOf(response);
