@@ -19,7 +19,7 @@ const BOUNDS: readonly Bounds[] = long
       { faults: 1, delays: 0, steps: 300 },
     ];
 /** Schedules of one scenario and bound. Where there are more, that is said, not passed over in silence. */
-const MOST = long ? 50_000 : 1_000;
+const MOST = long ? 10_000 : 1_000;
 
 afterAll(removeBuilds);
 
