@@ -35,6 +35,7 @@ export async function followResponse(
   const stop = linkSignals(request.signal);
   const changes = followThread(engine, open, after, stored, stop.signal);
   let cancelBeat: () => void = () => undefined;
+  let cancelHandOver: () => void = () => undefined;
   let end: () => void = () => undefined;
   let ended = false;
   let running = !isAtRest(open.thread);
@@ -46,6 +47,7 @@ export async function followResponse(
           if (ended) return;
           ended = true;
           cancelBeat();
+          cancelHandOver();
           stop.close();
           void changes.return();
           close(controller);
@@ -62,6 +64,13 @@ export async function followResponse(
           });
         };
         beat();
+        if (Number.isFinite(engine.maxRequestMs)) {
+          // Before the platform cuts the request: the reader goes on in the next one, without a gap to wait out.
+          cancelHandOver = engine.clock.after(engine.maxRequestMs * 0.95, () => {
+            controller.enqueue(encoder.encode("event: handover\ndata: {}\n\n"));
+            end();
+          });
+        }
         // Nobody may be driving: a driver's server was shut down, or the poster's could not go on.
         if (running && mayDrive) engine.background(takeOver(engine, open.thread.id));
       },

@@ -39,6 +39,20 @@ describe("a request with a time limit", () => {
     expect((await server.thread(threadId)).runs[0]?.outcome).toBe("completed");
   });
 
+  it("ends its event stream with a handover before the platform would cut it", async () => {
+    const clock = fakeClock();
+    const model = scriptedModel([delay(Number.POSITIVE_INFINITY)], { clock });
+    const agent = defineAgent({ model, modelSilenceMs: 1_000_000 });
+    const server = endpoint({ agent, clock, maxRequestMs: 30_000 });
+    const { threadId } = await server.send({ user: clerk, message: "Go" });
+    const response = await server.get(`/${threadId}/events`);
+    const text = response.text();
+    await clock.advance(28_499);
+    await clock.advance(1);
+    expect(await text).toMatch(/\nevent: handover\ndata: \{\}\n\n$/);
+    expect(clock.armed).toBeLessThanOrEqual(3); // the driver's own: nothing of the stream is left
+  });
+
   it("refuses a tool that was given more time than it has, and says which", () => {
     const long = tool({ description: "x", inputSchema, timeoutMs: 29_000, execute: () => "ok" });
     const agent = defineAgent({ model: scriptedModel([]), tools: { long } });
