@@ -35,6 +35,7 @@ export function fakeClock(start = 1_000_000): FakeClock {
       return () => entries.delete(entry);
     },
     breath: turnOfTheLoop,
+    random: () => 0,
     async advance(ms) {
       const until = now + ms;
       await quiet();

@@ -3,7 +3,7 @@ import { isToolRunError } from "../errors.ts";
 import { canonicalJson } from "../protocol/digest.ts";
 import type { Json, StepError } from "../protocol/values.ts";
 import { isJson } from "../protocol/values-schema.ts";
-import type { Agent, AgentTool } from "./define-agent.ts";
+import type { Agent, AgentTool } from "./agent.ts";
 import { parseWith } from "./schema.ts";
 
 /** At most this much text may be a call's arguments. */

@@ -2,8 +2,9 @@ import { copyJson } from "../protocol/copy-json.ts";
 import { canonicalJson } from "../protocol/digest.ts";
 import type { Thread } from "../protocol/thread.ts";
 import type { Json, VerdictBy, VerdictName } from "../protocol/values.ts";
-import type { Agent, AgentTool } from "./define-agent.ts";
+import type { Agent, AgentTool } from "./agent.ts";
 import type { PolicyContext } from "./policy.ts";
+import type { ToolKind } from "./rules.ts";
 import type { AskOptions, Verdict } from "./verdict.ts";
 
 /** The outcome of all opinions over one call. */
@@ -26,7 +27,7 @@ interface Opinion {
   readonly failure?: unknown;
 }
 
-/** Asks the agent's policy and the tool's own rule; synchronous where both are. */
+/** Asks the agent's policies and the tool's own rule; synchronous where all are. */
 export function judgeCall(
   agent: Agent,
   { tool, name, hash }: AgentTool,
@@ -34,16 +35,17 @@ export function judgeCall(
   context: PolicyContext,
   grants: Thread["grants"],
 ): Judgement | Promise<Judgement> {
-  const { readOnly, destructive } = tool;
+  const { readOnly, destructive, kind } = tool;
   const seen = { tool: name, input: copyJson(call.input) as never, callId: call.callId, readOnly, destructive }; // validated by the tool's schema
-  const policy = opinion("policy", () => agent.policy?.(seen, context));
+  const policies = agent.policies.map((policy) => opinion("policy", () => policy(seen, context)));
   const own = opinion("tool", () =>
     typeof tool.approval === "function" ? tool.approval(copyJson(call.input), context) : tool.approval,
   );
   const decide = (opinions: readonly Opinion[]): Judgement =>
-    combine(opinions, { name, hash, readOnly, destructive, input: call.input }, grants);
-  if (policy instanceof Promise || own instanceof Promise) return Promise.all([policy, own]).then(decide);
-  return decide([policy, own]);
+    combine(opinions, { name, hash, kind, readOnly, destructive, input: call.input }, grants);
+  const opinions = [...policies, own];
+  if (opinions.some((each) => each instanceof Promise)) return Promise.all(opinions).then(decide);
+  return decide(opinions as readonly Opinion[]); // none is a promise
 }
 
 const FAILED: Verdict = { deny: "The rule for this tool failed, so it was not run." };
@@ -79,12 +81,16 @@ function isVerdict(value: unknown): value is Verdict {
 interface Judged {
   readonly name: string;
   readonly hash: string;
+  readonly kind: ToolKind;
   readonly readOnly: boolean;
   readonly destructive: boolean;
   readonly input: Json;
 }
 
-/** Deny beats ask beats allow; with no opinion anywhere readOnly is allowed and the rest asks. */
+/**
+ * Deny beats ask beats allow; with no opinion anywhere readOnly is allowed and the rest asks. A question is itself
+ * the asking, and a sub-agent's own tools ask for themselves.
+ */
 function combine(opinions: readonly Opinion[], call: Judged, grants: Thread["grants"]): Judgement {
   const denied = opinions.find(({ verdict }) => typeof verdict === "object" && "deny" in verdict);
   if (denied && typeof denied.verdict === "object" && "deny" in denied.verdict) {
@@ -93,9 +99,10 @@ function combine(opinions: readonly Opinion[], call: Judged, grants: Thread["gra
   const modify = opinions.find(({ verdict }) => typeof verdict === "object" && "modify" in verdict);
   const modified =
     typeof modify?.verdict === "object" && "modify" in modify.verdict ? modify.verdict.modify : undefined;
-  const asked = opinions.find(({ verdict }) => asks(verdict));
+  const asked = call.kind === "question" ? undefined : opinions.find(({ verdict }) => asks(verdict));
   const allowed = opinions.find(({ verdict }) => verdict === "allow") ?? modify;
-  if (asked || (!allowed && !call.readOnly)) {
+  const free = call.readOnly || call.kind === "question" || call.kind === "agent";
+  if (asked || (!allowed && !free)) {
     const ask = askOptions(asked?.verdict, call.destructive);
     if (modified !== undefined) return { verdict: "modify", by: modify?.by ?? "policy", modified, ask };
     const grant = call.destructive ? undefined : findGrant(grants, call);

@@ -59,6 +59,12 @@ export function jsonSchemaOf(schema: StandardSchema, what: string): Json {
   }
 }
 
+/** A schema made of the JSON Schema that a log holds. Loads all of zod, so only when it is needed. */
+export async function schemaFromJson(schema: Json): Promise<StandardSchema> {
+  const { fromJSONSchema } = await import("zod");
+  return fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]); // made by jsonSchemaOf
+}
+
 /** A value, or what is wrong with it. */
 export type Parsed = { readonly value: unknown } | { readonly issues: readonly Issue[] };
 

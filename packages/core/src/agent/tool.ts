@@ -1,33 +1,13 @@
 import { ToolRunError } from "../errors.ts";
-import type { TypedTool, User } from "../protocol/typed.ts";
+import type { TypedTool } from "../protocol/typed.ts";
 import type { Json } from "../protocol/values.ts";
+import type { RetryRules, Tool } from "./agent.ts";
 import type { PolicyContext } from "./policy.ts";
+import type { ToolKind } from "./rules.ts";
 import type { SchemaOutput, StandardSchema } from "./schema.ts";
 import { jsonSchemaOf } from "./schema.ts";
+import type { ToolContext } from "./tool-context.ts";
 import type { Verdict } from "./verdict.ts";
-
-/** What `execute` gets beside its input. */
-export interface ToolContext {
-  /** Aborts on stop, on the tool's timeout and when another server took over. Pass it on. */
-  readonly signal: AbortSignal;
-  readonly callId: string;
-  readonly threadId: string;
-  /** The same for every try of the same effect: give it to the service you call. */
-  readonly idempotencyKey: string;
-  /** 1 for the first try. */
-  readonly attempt: number;
-  readonly user: User;
-  /** Shows how far it is; at most ten times a second reach the log. */
-  progress(progress: {
-    readonly value?: number | undefined;
-    readonly max?: number | undefined;
-    readonly label?: string | undefined;
-  }): void;
-  /** Adds a line to the step's log. */
-  log(line: string): void;
-  /** Replaces the partial result shown while it runs. */
-  partial(value: unknown): void;
-}
 
 /** What a developer writes for a tool that runs on the server. */
 export interface ToolOptions<Schema extends StandardSchema, Output> {
@@ -52,6 +32,8 @@ export interface ToolOptions<Schema extends StandardSchema, Output> {
   readonly timeoutMs?: number | undefined;
   /** Tries after a failure. @defaultValue 0, or 2 when idempotent */
   readonly maxRetries?: number | undefined;
+  /** How the tries are spread, and which failures are worth one. */
+  readonly retry?: RetryOptions | undefined;
   /** Runs alone: nothing else of its turn at the same time. */
   readonly sequential?: boolean | undefined;
   /** One line for the card, kept in the log. */
@@ -92,25 +74,18 @@ export function isDefiniteFailure(error: unknown): error is DefiniteFailure {
   }
 }
 
-/** A tool with its types forgotten, as the loop uses it. Made by `tool`. */
-export interface Tool extends TypedTool {
-  readonly kind: "server";
-  readonly title: string | undefined;
-  readonly description: string;
-  readonly inputSchema: StandardSchema;
-  readonly inputJsonSchema: Json;
-  readonly readOnly: boolean;
-  readonly destructive: boolean;
-  readonly approval: Verdict | ((input: unknown, context: PolicyContext) => Verdict | Promise<Verdict>);
-  readonly idempotent: boolean;
-  readonly timeoutMs: number;
-  /** True where the developer chose `timeoutMs`: a request too short for it is a mistake in the settings. */
-  readonly ownTimeout: boolean;
-  readonly maxRetries: number;
-  readonly sequential: boolean;
-  readonly summary: ((input: unknown) => string) | undefined;
-  readonly toModel: ((output: unknown) => Json) | undefined;
-  readonly execute: (input: unknown, context: ToolContext) => unknown;
+/** The pause before the next try: `delayMs` × `factor` each time, at most `maxDelayMs`, shortened at random by up to `jitter` of it. */
+export interface RetryOptions {
+  /** @defaultValue 500 */
+  readonly delayMs?: number | undefined;
+  /** @defaultValue 2 */
+  readonly factor?: number | undefined;
+  /** @defaultValue 30,000 */
+  readonly maxDelayMs?: number | undefined;
+  /** From 0 to 1. @defaultValue 0.5 */
+  readonly jitter?: number | undefined;
+  /** False for a failure that another try would only repeat. @defaultValue always */
+  readonly when?: ((error: unknown, attempt: number) => boolean) | undefined;
 }
 
 const MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000;
@@ -123,17 +98,38 @@ export function tool<Schema extends StandardSchema, Output>(
   options: ToolOptions<Schema, Output>,
 ): Tool & TypedTool<{ input: SchemaOutput<Schema>; output: Output }> {
   const { timeoutMs = 60_000, idempotent = false, maxRetries = idempotent ? 2 : 0 } = options;
-  if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
-    throw new ToolRunError("invalid-config", `timeoutMs must be between 1 and ${MAX_TIMEOUT_MS}; it is ${timeoutMs}.`);
-  }
+  checkTime("timeoutMs", timeoutMs);
   if (!Number.isInteger(maxRetries) || maxRetries < 0) {
     throw new ToolRunError("invalid-config", `maxRetries must be 0 or a positive whole number; it is ${maxRetries}.`);
   }
+  const made: Tool = {
+    ...commonOf("server", options),
+    idempotent,
+    timeoutMs,
+    ownTimeout: options.timeoutMs !== undefined,
+    maxRetries,
+    retry: retryOf(options.retry),
+    sequential: options.sequential ?? false,
+    toModel: options.toModel as Tool["toModel"], // gets this tool's own output
+    execute: options.execute as Tool["execute"], // the input was validated by this tool's own schema
+  };
+  return made as Tool & TypedTool<{ input: SchemaOutput<Schema>; output: Output }>; // "~types" is a phantom
+}
+
+/** What tools of every kind say about themselves. */
+export interface CommonOptions<Schema extends StandardSchema>
+  extends Pick<ToolOptions<Schema, never>, "title" | "description" | "inputSchema" | "approval" | "summary"> {
+  readonly readOnly?: boolean | undefined;
+  readonly destructive?: boolean | undefined;
+}
+
+/** The parts all kinds share, for a kind that this server does not run itself. */
+export function commonOf<Schema extends StandardSchema>(kind: ToolKind, options: CommonOptions<Schema>): Tool {
   if (options.readOnly && options.destructive) {
     throw new ToolRunError("invalid-config", "A tool cannot be both readOnly: true and destructive: true.");
   }
-  const made: Tool = {
-    kind: "server",
+  return {
+    kind,
     title: options.title,
     description: options.description,
     inputSchema: options.inputSchema,
@@ -141,14 +137,28 @@ export function tool<Schema extends StandardSchema, Output>(
     readOnly: options.readOnly ?? false,
     destructive: options.destructive ?? false,
     approval: options.approval as Tool["approval"], // the input was validated by this tool's own schema
-    idempotent,
-    timeoutMs,
-    ownTimeout: options.timeoutMs !== undefined,
-    maxRetries,
-    sequential: options.sequential ?? false,
+    idempotent: false,
+    timeoutMs: 0,
+    ownTimeout: false,
+    maxRetries: 0,
+    retry: retryOf(undefined),
+    sequential: false,
     summary: options.summary as Tool["summary"], // as above
-    toModel: options.toModel as Tool["toModel"], // gets this tool's own output
-    execute: options.execute as Tool["execute"], // as above
+    toModel: undefined,
+    execute: () => undefined,
   };
-  return made as Tool & TypedTool<{ input: SchemaOutput<Schema>; output: Output }>; // "~types" is a phantom
+}
+
+/** @throws `invalid-config` for a time that is none. */
+export function checkTime(name: string, ms: number): void {
+  if (ms > 0 && ms <= MAX_TIMEOUT_MS) return;
+  throw new ToolRunError("invalid-config", `${name} must be between 1 and ${MAX_TIMEOUT_MS}; it is ${ms}.`);
+}
+
+function retryOf(options: RetryOptions = {}): RetryRules {
+  const { delayMs = 500, factor = 2, maxDelayMs = 30_000, jitter = 0.5, when = () => true } = options;
+  const wrong = Object.entries({ delayMs, factor, maxDelayMs, jitter }).find(([, value]) => !(value >= 0));
+  if (wrong) throw new ToolRunError("invalid-config", `retry.${wrong[0]} must be 0 or more; it is ${wrong[1]}.`);
+  if (jitter > 1) throw new ToolRunError("invalid-config", `retry.jitter must be from 0 to 1; it is ${jitter}.`);
+  return { delayMs, factor, maxDelayMs, jitter, when };
 }

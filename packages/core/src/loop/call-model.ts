@@ -1,28 +1,14 @@
 import { checkCall } from "../agent/check-call.ts";
-import type { Agent } from "../agent/define-agent.ts";
-import type { ModelMessage, ModelPart } from "../model/model.ts";
+import type { ModelPart } from "../model/model.ts";
 import { ModelError } from "../model/model.ts";
 import { copyJson, wellFormed } from "../protocol/copy-json.ts";
 import { digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import type { Json, OpaqueBlock, Usage } from "../protocol/values.ts";
-import type { Clock } from "./clock.ts";
-import type { Stop } from "./context.ts";
+import { failedAttempt } from "./failed-model-call.ts";
 import { inTime, RULE_MS } from "./in-time.ts";
-
-export interface CallModel {
-  readonly runId: string;
-  readonly turn: number;
-  readonly attempt: number;
-  readonly toolsOff: boolean;
-  readonly agent: Agent;
-  readonly messages: readonly ModelMessage[];
-  readonly stop: Stop;
-  readonly clock: Clock;
-  readonly newId: () => string;
-  readonly emit: (...drafts: readonly EventDraft[]) => void;
-  readonly onError: (error: unknown) => void;
-}
+import type { CallModel } from "./model-call.ts";
+import { hooked, messagesFor, stopped } from "./model-hooks.ts";
 
 /** A call as the model wrote it; real only once the turn ended. */
 interface Proposed {
@@ -38,6 +24,7 @@ interface Proposed {
 interface Turn {
   readonly calls: Map<string, Proposed>;
   readonly opaque: OpaqueBlock[];
+  text: string;
   end: { readonly reason: string; readonly usage?: Usage | undefined } | undefined;
   stray: boolean;
 }
@@ -51,7 +38,7 @@ export async function callModel(options: CallModel): Promise<readonly EventDraft
   const abort = new AbortController();
   const { stop } = options;
   stop.listener = () => abort.abort(stop.reason);
-  const turn: Turn = { calls: new Map(), opaque: [], end: undefined, stray: false };
+  const turn: Turn = { calls: new Map(), opaque: [], text: "", end: undefined, stray: false };
   try {
     await readAnswer(options, turn, abort);
     if (!turn.end) throw new ModelError("The answer broke off before its end.", { retryable: true });
@@ -69,7 +56,8 @@ const OVER = new DOMException("The answer is over.", "AbortError");
 
 /** Reads to the end part. Silence is a failure: before the first part and between any two. */
 async function readAnswer(options: CallModel, turn: Turn, abort: AbortController): Promise<void> {
-  const { agent, toolsOff, messages, clock } = options;
+  const { agent, toolsOff, clock } = options;
+  const messages = await messagesFor(options, abort.signal);
   const request = { messages, tools: toolsOff ? [] : agent.specs };
   const silenceMs = agent.modelSilenceMs;
   let heardAt = clock.monotonic();
@@ -100,15 +88,6 @@ async function readAnswer(options: CallModel, turn: Turn, abort: AbortController
   }
 }
 
-/** Rejects when the signal aborts; waited for beside work that may never end. */
-function stopped(signal: AbortSignal): Promise<never> {
-  const cutOff = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-  cutOff.catch(() => undefined);
-  return cutOff;
-}
-
 function isList(parts: ModelPart | readonly ModelPart[]): parts is readonly ModelPart[] {
   return Array.isArray(parts);
 }
@@ -118,7 +97,9 @@ function take(part: ModelPart, options: CallModel, turn: Turn): void {
   const at = { runId, turn: number, attempt };
   switch (part.type) {
     case "text":
-      if (part.text) emit({ type: "text-added", ...at, text: part.text });
+      if (!part.text) return;
+      turn.text += part.text;
+      emit({ type: "text-added", ...at, text: part.text });
       return;
     case "reasoning":
       if (part.text) emit({ type: "text-added", ...at, kind: "reasoning", text: part.text });
@@ -141,8 +122,12 @@ function take(part: ModelPart, options: CallModel, turn: Turn): void {
       return;
     }
     case "call": {
-      const call = turn.calls.get(part.id) ?? propose(part.id, part.name, options, turn);
-      if (!call || call.complete) return; // the same call twice is one call
+      const known = turn.calls.get(part.id);
+      if (known?.complete && known.name === part.name && known.input === part.input) return; // the same call again
+      // Some servers give every call of an answer one id: what differs is another call.
+      const key = known?.complete ? `${part.id}#${turn.calls.size}` : part.id;
+      const call = propose(key, part.name, options, turn, part.id);
+      if (!call) return;
       call.input = part.input;
       call.complete = true;
       call.opaque = part.opaque;
@@ -160,19 +145,19 @@ function take(part: ModelPart, options: CallModel, turn: Turn): void {
 const MAX_CALLS = 500;
 
 /** Mints our own id at first sight: the provider's is a hint that links the parts of one stream. */
-function propose(id: string, name: string, options: CallModel, turn: Turn): Proposed | undefined {
+function propose(key: string, name: string, options: CallModel, turn: Turn, providerId = key): Proposed | undefined {
   if (options.toolsOff) {
     turn.stray = true; // the last answer has no tools: a call in it is dropped
     return undefined;
   }
-  const known = turn.calls.get(id);
+  const known = turn.calls.get(key);
   if (known) return known;
   if (turn.calls.size >= MAX_CALLS) {
     throw new ModelError(`The model asked for more than ${MAX_CALLS} calls in one answer.`, { retryable: true });
   }
   const callId = options.newId();
-  const call: Proposed = { callId, providerId: id, name, input: "", complete: false, opaque: undefined };
-  turn.calls.set(id, call);
+  const call: Proposed = { callId, providerId, name, input: "", complete: false, opaque: undefined };
+  turn.calls.set(key, call);
   const { runId, turn: number, attempt } = options;
   options.emit({ type: "call-proposed", runId, callId, turn: number, attempt, name });
   return call;
@@ -183,7 +168,7 @@ async function closingEvents(options: CallModel, turn: Turn): Promise<EventDraft
   const calls = [...turn.calls.values()];
   const half = calls.find((call) => !call.complete);
   if (half) throw new ModelError(`The answer ended inside the arguments of ${half.name}.`, { retryable: true });
-  const ended: EventDraft = {
+  const ended: EventDraft & { type: "turn-ended" } = {
     type: "turn-ended",
     runId,
     turn: number,
@@ -192,6 +177,15 @@ async function closingEvents(options: CallModel, turn: Turn): Promise<EventDraft
     usage: turn.end?.usage,
     opaque: turn.opaque.length > 0 ? turn.opaque : undefined,
   };
+  const { afterModel } = options.agent.hooks;
+  if (afterModel) {
+    const { threadId, user } = options;
+    const asked = calls.map(({ name, input }) => ({ tool: name, input }));
+    const { finishReason, usage } = ended;
+    await hooked(() =>
+      afterModel({ user, threadId, runId, turn: number, text: turn.text, calls: asked, finishReason, usage }),
+    );
+  }
   const events: EventDraft[] = [ended];
   for (const call of calls) {
     const checked = readyEvents(call, options);
@@ -248,19 +242,4 @@ function summaryOf(
     options.onError(error); // a card without its line is still a card
     return undefined;
   }
-}
-
-const MAX_BACKOFF_MS = 30_000;
-
-/** Tried again while attempts are left and another try could help; a provider's text stays on the server. */
-function failedAttempt(options: CallModel, error: unknown): EventDraft {
-  options.onError(error);
-  const { runId, turn, attempt, agent, clock } = options;
-  const known = error instanceof ModelError ? error : undefined;
-  const again = (known?.retryable ?? true) && attempt < agent.rules.modelAttempts;
-  const backoff = Math.min(MAX_BACKOFF_MS, 500 * 2 ** (attempt - 1));
-  const retryAt = again ? clock.now() + Math.max(backoff, known?.retryAfterMs ?? 0) : undefined;
-  const code = known?.status === 408 ? "model-timed-out" : "model-failed";
-  const message = known?.status ? `The model answered with an error (${known.status}).` : "The model did not answer.";
-  return { type: "attempt-failed", runId, turn, attempt, error: { code, message }, retryAt };
 }

@@ -6,6 +6,8 @@ export interface Clock {
   monotonic(): number;
   /** Calls back once after `ms`; the returned function cancels it. */
   after(ms: number, callback: () => void): () => void;
+  /** From 0 to 1, for jitter. */
+  random(): number;
   /** Resolves when everything that is ready now has run: what arrives until then travels together. */
   breath(): Promise<void>;
 }
@@ -58,6 +60,7 @@ export function systemClock(): Clock {
       return () => entries.delete(entry);
     },
     breath,
+    random: Math.random,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Agent } from "../agent/define-agent.ts";
+import type { Agent } from "../agent/agent.ts";
 import type { User } from "../protocol/typed.ts";
 import type { Clock } from "./clock.ts";
 import type { EventQueue } from "./event-queue.ts";

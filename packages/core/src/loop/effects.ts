@@ -1,10 +1,11 @@
 import { promptOf } from "../model/prompt.ts";
 import type { EventDraft, ThreadEvent } from "../protocol/event.ts";
+import { findCall } from "../protocol/read-thread.ts";
 import type { Thread } from "../protocol/thread.ts";
-import { findCall } from "../protocol/thread.ts";
+import { callKey, turnKey } from "./action.ts";
+import { agentFor } from "./agent-for.ts";
 import { callModel } from "./call-model.ts";
 import type { LoopContext, Stop } from "./context.ts";
-import { callKey, turnKey } from "./next-action.ts";
 import { runCall } from "./run-call.ts";
 
 /** What one driver has under way. */
@@ -22,7 +23,7 @@ export interface Effects {
 
 /** Starts effects and keeps count of them; each reports to the loop's queue. */
 export function createEffects(options: LoopContext): Effects {
-  const { agent, clock, queue, newId, onError, user } = options;
+  const { agent: root, clock, queue, newId, onError, user } = options;
   const running = new Map<string, { readonly stop: Stop; readonly done: Promise<void> }>();
   const inFlight = new Set<string>();
   let aborting = false;
@@ -48,20 +49,23 @@ export function createEffects(options: LoopContext): Effects {
     running.set(key, { stop, done });
   };
 
-  const startCall = (event: ThreadEvent & { type: "call-started" }, thread: Thread): void => {
+  const startCall = (event: ThreadEvent & { type: "call-started" }, thread: Thread, mayStartUntil: number): void => {
     const found = findCall(thread, event.callId);
-    const tool = found && agent.tools.get(found.call.tool);
-    if (!found || !tool) return;
+    const agent = found && agentFor(thread, found.run, root);
+    const tool = found && agent?.tools.get(found.call.tool);
+    if (!found || !agent || !tool || tool.tool.agent) return; // a sub-agent's run is all its call does
     launch(callKey(event.callId, event.attempt), (stop) =>
       runCall({
         runId: found.run.runId,
         threadId: thread.id,
         call: found.call,
         tool,
+        agent,
         user,
         idempotencyKey: event.key,
         timeoutMs: Math.min(tool.tool.timeoutMs, options.budgetEndsAt - clock.monotonic()),
         stop,
+        mayStart: () => clock.monotonic() < mayStartUntil,
         clock,
         emit: (draft: EventDraft) => queue.push(draft),
         onError,
@@ -71,12 +75,15 @@ export function createEffects(options: LoopContext): Effects {
 
   const startTurn = (event: ThreadEvent & { type: "turn-started" }, thread: Thread): void => {
     const run = thread.active.find((candidate) => candidate.runId === event.runId);
-    if (!run) return;
+    const agent = run && agentFor(thread, run, root);
+    if (!run || !agent) return;
     const { turn, attempt } = event;
     const instructions = typeof agent.instructions === "function" ? agent.instructions({ user }) : agent.instructions;
     launch(turnKey(run.runId, turn, attempt), (stop) =>
       callModel({
         runId: run.runId,
+        threadId: thread.id,
+        user,
         turn,
         attempt,
         toolsOff: event.toolsOff ?? false,
@@ -103,7 +110,7 @@ export function createEffects(options: LoopContext): Effects {
       for (const event of intents) {
         // Checked here, in the same synchronous step as the call: a lease that ran out starts nothing.
         if (clock.monotonic() >= mayStartUntil) return false;
-        if (event.type === "call-started") startCall(event, thread);
+        if (event.type === "call-started") startCall(event, thread, mayStartUntil);
         if (event.type === "turn-started") startTurn(event, thread);
       }
       return true;

@@ -1,62 +1,11 @@
 import type { Rules } from "../agent/rules.ts";
+import { toolRules } from "../agent/rules.ts";
 import type { Call, Run, Thread, Turn } from "../protocol/thread.ts";
 import { isSettled, openAsk, rootOf } from "../protocol/thread.ts";
 import type { LimitName, RunOutcome } from "../protocol/values.ts";
-
-/** What the asking driver knows that the log does not. */
-export interface Me {
-  /** The epoch this driver opened; null when it owns nothing. */
-  readonly epoch: number | null;
-  /** What this driver is doing right now: `callKey` and `turnKey`. */
-  readonly inFlight: ReadonlySet<string>;
-  /** What is left of the request, Infinity without a limit. */
-  readonly budgetLeftMs: number;
-  /** The signals of what is in flight were aborted already. */
-  readonly aborting: boolean;
-}
-
-/** What happens next. Those with a `run` act on that run. */
-export type Action =
-  | { readonly type: "rest" }
-  | { readonly type: "refuse" }
-  | { readonly type: "stop" }
-  | { readonly type: "attach" }
-  | { readonly type: "claim" }
-  | { readonly type: "start-run" }
-  | { readonly type: "abort" }
-  | { readonly type: "await"; readonly until: number | null }
-  | {
-      readonly type: "end";
-      readonly run: Run;
-      readonly outcome: RunOutcome;
-      readonly limit?: LimitName;
-      readonly code?: string;
-    }
-  | { readonly type: "expire"; readonly run: Run; readonly calls: readonly Call[] }
-  | { readonly type: "interrupt"; readonly run: Run; readonly calls: readonly Call[] }
-  | { readonly type: "judge"; readonly run: Run; readonly calls: readonly Call[] }
-  | { readonly type: "start"; readonly run: Run; readonly calls: readonly Call[] }
-  | {
-      readonly type: "call-model";
-      readonly run: Run;
-      readonly turn: number;
-      readonly attempt: number;
-      /** The limit that makes this the last, tool-less answer. */
-      readonly last?: LimitName | undefined;
-    }
-  | { readonly type: "hand-over"; readonly dueAt?: number | undefined }
-  | { readonly type: "sleep"; readonly until: number }
-  | { readonly type: "wait"; readonly calls: readonly Call[]; readonly dueAt?: number | undefined };
-
-/** Names one attempt of a call in `Me.inFlight`. */
-export function callKey(callId: string, attempt: number): string {
-  return `call ${callId}#${attempt}`;
-}
-
-/** Names one attempt of a turn in `Me.inFlight`. */
-export function turnKey(runId: string, turn: number, attempt: number): string {
-  return `turn ${runId}.${turn}#${attempt}`;
-}
+import type { Action, Me } from "./action.ts";
+import { callKey, turnKey } from "./action.ts";
+import { failuresOf, gateRefusals, lastWhole, MAX_EVENTS, repeatsEnd, repeatsOf, rulesFor, usedUp } from "./limits.ts";
 
 /**
  * The only place that decides what happens next: pure, the first row that matches wins. Numbers are the
@@ -86,12 +35,12 @@ function unowned(root: Run, action: Action, now: number): Action {
 
 /** Rows 6 to 20, for the owner. */
 function drive(thread: Thread, root: Run, rules: Rules, now: number, me: Me): Action {
-  const overTime = activeMs(thread, now, me) >= rules.limits.timeMs;
-  if (root.stop || overTime) {
+  const over = hardLimit(thread, rules, now, me);
+  if (root.stop || over) {
     if (me.inFlight.size > 0) return me.aborting ? { type: "await", until: null } : { type: "abort" }; // 6
     return root.stop
       ? { type: "end", run: root, outcome: "stopped" }
-      : { type: "end", run: root, outcome: "limited", limit: "time" }; // 7
+      : { type: "end", run: root, outcome: "limited", limit: over }; // 7
   }
   // Children of a running agent call are asked before their parent.
   const runs = thread.active.toReversed();
@@ -100,11 +49,13 @@ function drive(thread: Thread, root: Run, rules: Rules, now: number, me: Me): Ac
     if (expired.length > 0) return { type: "expire", run, calls: expired }; // 8
   }
   const open: Open = { waiting: [], expiries: [], retries: [], queued: false };
+  const at: At = { thread, root: rules, now, me, open };
   for (const run of runs) {
-    const action = advance(thread, run, rules, now, me, open);
+    const own = rulesFor(thread, run, rules);
+    const action = own ? advance(at, run, own) : end(run, "failed", undefined, "tool-changed");
     if (action) return action;
   }
-  return pause(thread, rules, now, me, open);
+  return pause(at);
 }
 
 /** What the runs leave to wait for when none of them can move. */
@@ -117,15 +68,33 @@ interface Open {
   queued: boolean;
 }
 
+/** Where a driver stands while it looks at one run after the other. */
+interface At {
+  readonly thread: Thread;
+  /** Rules of the outermost agent. */
+  readonly root: Rules;
+  readonly now: number;
+  readonly me: Me;
+  readonly open: Open;
+}
+
 /** Rows 9 to 12 and 17 to 20 for one run; undefined when it can only wait. */
-function advance(thread: Thread, run: Run, rules: Rules, now: number, me: Me, open: Open): Action | undefined {
+function advance(at: At, run: Run, rules: Rules): Action | undefined {
+  const { thread, me, open } = at;
+  const { turn } = run;
   const calls = callsOf(run);
   const lost = calls.filter((call) => isLost(thread, call, me));
   if (lost.length > 0) return recover(run, lost, rules); // 9
-  if (run.turn?.status === "ended") {
+  if (turn?.status === "ended") {
+    if (rules.judgesTurns && !turn.judged && !turn.toolsOff) return { type: "judge-turn", run, turn }; // 10
+    if (turn.judged?.verdict === "stop") return end(run, "completed", undefined, "stop-when");
+    if (turn.judged?.verdict === "failed") return end(run, "failed", undefined, "hook-failed");
     const unjudged = calls.filter((call) => call.status === "queued" && !call.verdict);
-    if (unjudged.length > 0) return { type: "judge", run, calls: unjudged }; // 10
-    const ready = startable(calls, rules, now, me, open);
+    if (unjudged.length > 0) {
+      if (repeatsOf(run) >= repeatsEnd(rules.limits)) return end(run, "limited", "repeats");
+      return { type: "judge", run, calls: unjudged }; // 10
+    }
+    const ready = startable(calls, rules, at);
     if (ready.length > 0) return { type: "start", run, calls: ready }; // 11, 12
   }
   for (const call of calls) {
@@ -134,15 +103,15 @@ function advance(thread: Thread, run: Run, rules: Rules, now: number, me: Me, op
     open.waiting.push(call);
     if (ask.expiresAt !== undefined) open.expiries.push(ask.expiresAt);
   }
-  if (calls.some((call) => !isSettled(call)) && run.turn?.status === "ended") return undefined;
-  return turnAction(thread, run, run.turn, rules, now, me, open);
+  if (calls.some((call) => !isSettled(call)) && turn?.status === "ended") return undefined;
+  return turnAction(at, run, turn, rules);
 }
 
 /** Rows 13 to 16: nothing can be started. */
-function pause(thread: Thread, rules: Rules, now: number, me: Me, open: Open): Action {
+function pause({ thread, root, now, me, open }: At): Action {
   const retry = Math.min(...open.retries); // Infinity when there is none
   const next = Math.min(retry, ...open.expiries);
-  const timeUp = now + rules.limits.timeMs - activeMs(thread, now, me);
+  const timeUp = now + root.limits.timeMs - activeMs(thread, now, me);
   if (me.inFlight.size > 0) {
     return { type: "await", until: Math.min(next, timeUp) }; // 13
   }
@@ -158,14 +127,14 @@ function pause(thread: Thread, rules: Rules, now: number, me: Me, open: Open): A
 /** Row 9: the driver that ran them is gone. What is safe to run again runs again; a person decides over the rest. */
 function recover(run: Run, lost: readonly Call[], rules: Rules): Action {
   const again = lost.filter((call) => {
-    const tool = rules.tools[call.tool];
-    return tool?.idempotent === true && call.attempt <= tool.maxRetries;
+    const tool = toolRules(rules, call.tool);
+    return tool?.idempotent === true && triesOf(call) <= tool.maxRetries;
   });
   return again.length > 0 ? { type: "start", run, calls: again } : { type: "interrupt", run, calls: lost };
 }
 
 /** Rows 11 and 12: approved or allowed calls that may start now, and attempts whose time has come. */
-function startable(calls: readonly Call[], rules: Rules, now: number, me: Me, open: Open): readonly Call[] {
+function startable(calls: readonly Call[], rules: Rules, { now, me, open }: At): readonly Call[] {
   if (rules.holdTurn && calls.some((call) => openAsk(call))) return [];
   const retries = calls.filter((call) => call.status === "running" && call.retryAt !== undefined);
   for (const call of retries) if ((call.retryAt ?? 0) > now) open.retries.push(call.retryAt ?? 0);
@@ -173,9 +142,9 @@ function startable(calls: readonly Call[], rules: Rules, now: number, me: Me, op
   const running = calls.filter((call) => call.status === "running" && call.retryAt === undefined);
   const started: Call[] = [];
   for (const call of wanted) {
-    const tool = rules.tools[call.tool];
+    const tool = toolRules(rules, call.tool);
     const busy = [...running, ...started];
-    const alone = tool?.sequential || busy.some((other) => rules.tools[other.tool]?.sequential);
+    const alone = tool?.sequential || busy.some((other) => toolRules(rules, other.tool)?.sequential);
     if (busy.length >= rules.concurrency || (alone && busy.length > 0)) break;
     if ((tool?.timeoutMs ?? 0) > me.budgetLeftMs) open.queued = true;
     else started.push(call);
@@ -184,65 +153,85 @@ function startable(calls: readonly Call[], rules: Rules, now: number, me: Me, op
 }
 
 /** Rows 17 to 20: the turn is over, or there is none yet. */
-function turnAction(
-  thread: Thread,
-  run: Run,
-  turn: Turn | null,
-  rules: Rules,
-  now: number,
-  me: Me,
-  open: Open,
-): Action | undefined {
-  const attempts = rules.modelAttempts;
+function turnAction(at: At, run: Run, turn: Turn | null, rules: Rules): Action | undefined {
+  const { thread, now, me, open } = at;
   if (turn && turn.status !== "ended") {
     if (me.inFlight.has(turnKey(run.runId, turn.turn, turn.attempt))) return undefined;
     const cut = turn.status === "open"; // its request died without a word
-    if (cut && turn.cuts > 0) return { type: "end", run, outcome: "failed", code: "request-too-short" }; // 17
-    if (!cut && (turn.retryAt === undefined || turn.attempt >= attempts)) {
-      return { type: "end", run, outcome: "failed", code: turn.error?.code ?? "model-failed" };
+    if (cut && turn.cuts > 0) return end(run, "failed", undefined, "request-too-short"); // 17
+    if (!cut && (turn.retryAt === undefined || turn.attempt >= rules.modelAttempts)) {
+      return end(run, "failed", undefined, turn.error?.code ?? "model-failed");
     }
     if (turn.retryAt !== undefined && turn.retryAt > now) {
       open.retries.push(turn.retryAt);
       return undefined;
     }
-    return callModel(run, turn.turn, turn.attempt + 1, turn.toolsOff ? lastLimit(run) : undefined, rules, me, open);
+    return callModel(at, run, rules, turn.turn, turn.attempt + 1, turn.toolsOff ? lastLimit(run) : undefined);
   }
-  const calls = turn?.calls ?? [];
-  if (calls.some((call) => stopsRun(call, rules))) return { type: "end", run, outcome: "stopped", code: "denied" }; // 18
-  if (!turn || calls.length > 0 || (run.depth === 0 && hasUnread(thread))) {
+  const denied = (turn?.calls ?? []).find((call) => stopsRun(call, rules));
+  if (denied) return stopDenied(at, run, denied); // 18
+  const goesOn = !turn || turn.calls.length > 0 || turn.judged?.verdict === "again";
+  if (goesOn || (run.depth === 0 && hasUnread(thread))) {
     const next = (turn?.turn ?? 0) + 1;
-    const limit = reachedLimit(run, next, rules);
-    if (limit && (run.limits.length > 0 || rules.onLimit === "stop"))
-      return { type: "end", run, outcome: "limited", limit };
+    const limit = reachedLimit(at, run, rules, next);
+    if (limit && (run.limits.some(isLast) || rules.onLimit === "stop" || ENDS_AT_ONCE.includes(limit)))
+      return end(run, "limited", limit);
     const last = limit ?? (next === turnLimit(run, rules) && rules.onLimit === "answer" ? "turns" : undefined);
-    return callModel(run, next, 1, last, rules, me, open); // 19
+    return callModel(at, run, rules, next, 1, last); // 19
   }
   const limit = lastLimit(run);
-  return limit ? { type: "end", run, outcome: "limited", limit } : { type: "end", run, outcome: "completed" }; // 20
+  return limit ? end(run, "limited", limit) : end(run, "completed"); // 20
 }
 
 function callModel(
+  { me, open }: At,
   run: Run,
+  rules: Rules,
   turn: number,
   attempt: number,
   last: LimitName | undefined,
-  rules: Rules,
-  me: Me,
-  open: Open,
 ): Action | undefined {
   if (rules.modelTimeoutMs > me.budgetLeftMs) {
     open.queued = true;
     return undefined;
   }
-  return { type: "call-model", run, turn, attempt, last };
+  const repeats = rules.limits.repeats ? repeatsOf(run) : 0;
+  const repeated = repeats > 0 && repeats % (rules.limits.repeats?.count ?? 1) === 0 ? repeats : undefined;
+  return { type: "call-model", run, turn, attempt, last, repeated };
 }
 
+function end(run: Run, outcome: RunOutcome, limit?: LimitName, code?: string): Action {
+  return { type: "end", run, outcome, limit, code };
+}
+
+/** "Deny and stop" below means the whole: a person who stops does not mean one of the agents. */
+function stopDenied({ thread, me }: At, run: Run, denied: Call): Action | undefined {
+  const root = rootOf(thread);
+  if (run.depth === 0 || denied.decision?.stop !== true || !root) return end(run, "stopped", undefined, "denied");
+  return me.inFlight.size > 0 ? undefined : end(root, "stopped", undefined, "denied");
+}
+
+/** What no last answer may follow: it would cost what is used up, or say the same again. */
+const ENDS_AT_ONCE: readonly LimitName[] = ["tokens", "time", "repeats", "completion"];
+
 /** The limit that forbids another turn with tools. */
-function reachedLimit(run: Run, next: number, rules: Rules): LimitName | undefined {
-  if (run.limits.some((reached) => reached.follows === "answer")) return lastLimit(run);
+function reachedLimit({ thread, root, now, me }: At, run: Run, rules: Rules, next: number): LimitName | undefined {
+  const { limits } = rules;
+  if (run.limits.some(isLast)) return lastLimit(run);
+  if (run.depth > 0 && activeMs(thread, now, me) - run.activeFrom >= limits.timeMs) return "time";
+  const used = usedUp(thread, run, root);
+  if (used === "tokens") return used;
+  if (repeatsOf(run) >= repeatsEnd(limits)) return "repeats";
+  if (lastWhole(run)?.judged?.verdict === "again" && gateRefusals(run) > rules.gateAttempts) return "completion";
   if (next > turnLimit(run, rules)) return "turns";
-  if (run.callCount >= rules.limits.calls) return "calls";
-  return undefined;
+  if (used) return used;
+  return limits.failures && failuresOf(run, limits.failures.except) >= limits.failures.count ? "failures" : undefined;
+}
+
+/** What ends a run wherever it stands: its active time, or a log that takes no more. */
+function hardLimit(thread: Thread, rules: Rules, now: number, me: Me): "time" | "log-size" | undefined {
+  if (activeMs(thread, now, me) >= rules.limits.timeMs) return "time";
+  return thread.seq >= MAX_EVENTS ? "log-size" : undefined;
 }
 
 function turnLimit(run: Run, rules: Rules): number {
@@ -250,7 +239,17 @@ function turnLimit(run: Run, rules: Rules): number {
 }
 
 function lastLimit(run: Run): LimitName | undefined {
-  return run.limits.findLast((reached) => reached.follows === "answer")?.limit;
+  return run.limits.findLast(isLast)?.limit;
+}
+
+function isLast(reached: Run["limits"][number]): boolean {
+  return reached.follows === "answer";
+}
+
+/** Starts that were tries: those that an answer began are none. */
+export function triesOf(call: Call): number {
+  const answered = [...call.earlier, call.decision].filter((decision) => decision?.action === "answer").length;
+  return call.attempt - answered;
 }
 
 function stopsRun(call: Call, rules: Rules): boolean {

@@ -2,12 +2,12 @@ import type { EventDraft, ThreadEvent } from "../protocol/event.ts";
 import { reduceThread } from "../protocol/reduce-thread.ts";
 import { sealEvent } from "../protocol/seal-event.ts";
 import type { Thread } from "../protocol/thread.ts";
+import type { Action } from "./action.ts";
 import type { Clock } from "./clock.ts";
 import type { LoopContext } from "./context.ts";
 import { createEffects } from "./effects.ts";
 import { withoutSuperseded } from "./event-queue.ts";
 import { intentsOf } from "./intents.ts";
-import type { Action } from "./next-action.ts";
 import { nextAction } from "./next-action.ts";
 
 /** What the loop wants in the log. Facts happened already; intents are dropped and asked again on a conflict. */

@@ -17,6 +17,18 @@ export const NOT_RUN_BECAUSE: Readonly<Record<NotRunReason, string>> = {
 /** The result of a call that was cut off and that nobody let run again: it may have done its work. */
 export const INTERRUPTED = "The tool was interrupted and was not run again";
 
+/** How the result of a question begins that nobody answered. The question follows. */
+export const NO_ANSWER = "No answer";
+
+/** What follows {@link NO_ANSWER}. */
+export const NO_ANSWER_BECAUSE: Readonly<Record<NotRunReason, string>> = {
+  denied: "the person declined to answer",
+  expired: "nobody answered in time",
+  stopped: "the run was stopped before somebody answered",
+  skipped: "the person skipped the question",
+  blocked: "the app's policy does not allow the question",
+};
+
 /** Said wherever the tool may have had an effect nobody saw. */
 export const EFFECT_UNKNOWN = "It is not known whether the tool had an effect: find out before you try again.";
 
@@ -60,7 +72,12 @@ export function argumentsOf(call: Call): string {
 
 /** True when a person, not a policy or a clock, refused the call. */
 export function isDeniedByPerson(call: Call): boolean {
-  return call.status === "not-run" && call.reason === "denied";
+  return call.status === "not-run" && call.reason === "denied" && !isQuestion(call);
+}
+
+/** True where a person was asked for something else than leave to run. */
+function isQuestion({ ask }: Call): boolean {
+  return ask !== null && ask.kind !== "approval" && ask.kind !== "interrupted";
 }
 
 function changed(call: Call, key: "output" | "error", value: Json, isError: boolean): CallResult {
@@ -83,6 +100,11 @@ function errorText(error: StepError): string {
 
 function notRunText(call: Call): string {
   if (call.effect === "unknown") return `${INTERRUPTED}. ${EFFECT_UNKNOWN}`;
+  if (isQuestion(call)) {
+    const because = NO_ANSWER_BECAUSE[call.reason ?? "stopped"];
+    const words = [call.decision?.reason, call.ask?.prompt && `(${call.ask.prompt})`].filter(Boolean).join(" ");
+    return words ? `${NO_ANSWER}: ${because}: ${words}` : `${NO_ANSWER}: ${because}`;
+  }
   const because = NOT_RUN_BECAUSE[call.reason ?? "stopped"];
   const words = call.reason === "blocked" ? call.verdict?.reason : call.decision?.reason;
   return words ? `${NOT_RUN}: ${because}: ${words}` : `${NOT_RUN}: ${because}`;

@@ -1,6 +1,7 @@
 import { canonicalJson } from "../protocol/digest.ts";
+import { findCall } from "../protocol/read-thread.ts";
 import type { Call, Message, Run, Thread, Turn } from "../protocol/thread.ts";
-import { findCall, turnsOf } from "../protocol/thread.ts";
+import { turnsOf } from "../protocol/thread.ts";
 import type { RunOutcome } from "../protocol/values.ts";
 import { argumentsOf, isDeniedByPerson, resultOf } from "./call-result.ts";
 import { checkPairing } from "./check-pairing.ts";

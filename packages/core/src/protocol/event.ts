@@ -13,11 +13,13 @@ import type {
 import type {
   Actor,
   Json,
+  LimitFollows,
   LimitName,
   MessagePart,
   OpaqueBlock,
   ResumeReason,
   RunOutcome,
+  TurnVerdict,
   Usage,
   WriteKey,
 } from "./values.ts";
@@ -90,6 +92,8 @@ export interface RunEnded {
   readonly outcome: RunOutcome;
   readonly limit?: LimitName | undefined;
   readonly code?: string | undefined;
+  /** What the app's own condition said when it ended the run. Server only. */
+  readonly reason?: string | undefined;
   /** The final answer, without the texts of earlier turns. */
   readonly text: string;
   readonly usage: Usage;
@@ -131,6 +135,13 @@ export interface TurnEnded {
   /** Server only. */
   readonly opaque?: readonly OpaqueBlock[] | undefined;
 }
+/** What `stopWhen` and the completion gate made of a whole turn, before anything of it runs. Server only. */
+export interface TurnJudged {
+  readonly type: "turn-judged";
+  readonly turn: number;
+  readonly verdict: TurnVerdict;
+  readonly reason?: string | undefined;
+}
 export interface GrantRevoked extends WriteKey {
   readonly type: "grant-revoked";
   readonly grantId: string;
@@ -151,7 +162,7 @@ export interface LimitReached {
   readonly type: "limit-reached";
   readonly limit: LimitName;
   readonly count: number;
-  readonly follows: "answer" | "stop" | "note";
+  readonly follows: LimitFollows;
 }
 
 /** What can happen in a thread, without its envelope. */
@@ -169,6 +180,7 @@ export type EventBody =
   | TextAdded
   | PartAdded
   | TurnEnded
+  | TurnJudged
   | CallProposed
   | CallInputAdded
   | CallReady

@@ -44,6 +44,7 @@ export function runWith(run: Run, changes: Partial<Run>): Run {
     turns: run.turns,
     turn: run.turn,
     callCount: run.callCount,
+    childCalls: run.childCalls,
     limits: run.limits,
     stop: run.stop,
     dueAt: run.dueAt,
@@ -53,6 +54,8 @@ export function runWith(run: Run, changes: Partial<Run>): Run {
     text: run.text,
     usage: run.usage,
     agentVersion: run.agentVersion,
+    activeFrom: run.activeFrom,
+    reason: run.reason,
     user: run.user,
   };
   return Object.assign(copy, changes);
@@ -77,6 +80,7 @@ export function turnWith(turn: Turn, changes: Partial<Turn>): Turn {
     error: turn.error,
     retryAt: turn.retryAt,
     opaque: turn.opaque,
+    judged: turn.judged,
   };
   return Object.assign(copy, changes);
 }
@@ -95,6 +99,7 @@ export function callWith(call: Call, changes: Partial<Call>): Call {
     destructive: call.destructive,
     ask: call.ask,
     decision: call.decision,
+    earlier: call.earlier,
     verdict: call.verdict,
     attempt: call.attempt,
     failures: call.failures,

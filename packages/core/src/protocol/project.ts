@@ -19,6 +19,10 @@ export function projectEvent(event: ThreadEvent): ThreadEvent | undefined {
       return event.kind === "reasoning" ? undefined : without(event, []);
     case "turn-ended":
       return without(event, ["opaque"]);
+    case "turn-judged":
+      return undefined; // the app's own conditions
+    case "run-ended":
+      return without(event, ["reason"]);
     case "call-ready":
       return without(event, ["inputText", "providerId", "opaque", "toolHash", "salt"]);
     case "call-judged":
@@ -69,7 +73,8 @@ function projectRun(run: Run): Run {
   const known = projectedRuns.get(run);
   if (known) return known;
   const turns = run.turns.map(projectTurn);
-  const projected = { ...run, user: undefined, turns, turn: run.turn && projectTurn(run.turn) };
+  const turn = run.turn && projectTurn(run.turn);
+  const projected = { ...run, user: undefined, reason: undefined, activeFrom: 0, turns, turn };
   projectedRuns.set(run, projected);
   return projected;
 }
@@ -79,7 +84,7 @@ function projectTurn(turn: Turn): Turn {
   if (known) return known;
   // Reasoning stays on the server; the texts around it become one, as they do in the browser's fold.
   const parts = withoutParts(turn.parts, "reasoning");
-  const projected = { ...turn, opaque: undefined, parts, calls: turn.calls.map(projectCall) };
+  const projected = { ...turn, opaque: undefined, judged: undefined, parts, calls: turn.calls.map(projectCall) };
   projectedTurns.set(turn, projected);
   return projected;
 }

@@ -1,7 +1,7 @@
 import type { CallProgressed, CallReady, CallSettled, DecisionRecorded } from "./call-event.ts";
 import type { ThreadEvent } from "./event.ts";
 import { callWith, turnWith } from "./one-shape.ts";
-import type { Call, Turn } from "./thread.ts";
+import type { Call, Decision, Turn } from "./thread.ts";
 import { isSettled } from "./thread.ts";
 import type { AskKind, Json } from "./values.ts";
 
@@ -61,6 +61,7 @@ function newCall(callId: string, tool: string, status: "writing" | "queued"): Ca
     digest: "",
     ask: null,
     decision: null,
+    earlier: [],
     verdict: null,
     attempt: 0,
     failures: 0,
@@ -81,10 +82,10 @@ function transition(call: Call, event: ThreadEvent): Call | undefined {
     }
     case "decision-requested": {
       // From `running`: the attempt ended by asking (`return ask(…)`); the answer starts the next one.
-      if ((call.status !== "queued" || call.decision) && call.status !== "running") return undefined;
+      if (call.status !== "running" && !mayAsk(call, event.kind)) return undefined;
       const { kind, digest, prompt, schema, url, editable, scopes, reason, expiresAt } = event;
       const ask = { kind, digest, prompt, schema, url, editable, scopes, reason, expiresAt, askedAt: event.at };
-      return callWith(call, { status: "waiting", ask, decision: null });
+      return callWith(call, { status: "waiting", ask, decision: null, earlier: decisionsOf(call), retryAt: undefined });
     }
     case "decision-recorded":
       return decide(call, event);
@@ -106,12 +107,24 @@ function transition(call: Call, event: ThreadEvent): Call | undefined {
         // Another question than the approval was, and than the next interruption will be: late answers find no door.
         ask: { kind: "interrupted", digest: `${call.digest}.${event.attempt}`, askedAt: event.at },
         decision: null,
+        earlier: decisionsOf(call),
       });
     case "call-settled":
       return settle(call, event);
     default:
       return undefined;
   }
+}
+
+/** A queued call asks once for leave, and after that for what only a person or a browser can give. */
+function mayAsk(call: Call, kind: AskKind): boolean {
+  if (call.status !== "queued") return false;
+  return call.decision === null || (call.decision.action === "approve" && kind !== "approval");
+}
+
+/** All decisions so far, for when the next question is asked. */
+function decisionsOf(call: Call): readonly Decision[] {
+  return call.decision ? [...call.earlier, call.decision] : call.earlier;
 }
 
 /** Another input in the model's place; what the model wrote is kept from the first change on. */
@@ -123,9 +136,9 @@ function withInput(call: Call, input: Json | undefined, by: "person" | "policy")
 
 const ANSWERS: Readonly<Record<AskKind, readonly DecisionRecorded["action"][]>> = {
   approval: ["approve", "deny", "expire"],
-  question: ["answer", "deny", "expire"],
-  link: ["answer", "deny", "expire"],
-  browser: ["answer", "deny", "expire"],
+  question: ["answer", "skip", "deny", "expire"],
+  link: ["answer", "skip", "deny", "expire"],
+  browser: ["answer", "skip", "deny", "expire"],
   interrupted: ["retry", "skip", "answer", "deny"],
 };
 

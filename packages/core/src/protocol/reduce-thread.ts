@@ -1,3 +1,4 @@
+import { addUsage, withUsageOf } from "./add-usage.ts";
 import type { MessageAdded, RunStarted, ThreadEvent } from "./event.ts";
 import { isControl, PROTOCOL_VERSION } from "./event.ts";
 import { runWith, threadWith, turnWith } from "./one-shape.ts";
@@ -5,7 +6,6 @@ import { reduceCall, withoutGrant } from "./reduce-call.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
 import type { Run, Thread, Turn } from "./thread.ts";
 import { isSettled, openAsk } from "./thread.ts";
-import type { Usage } from "./values.ts";
 
 const KEYS_KEPT = 256;
 
@@ -89,6 +89,8 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
       });
     case "turn-started":
       return startTurn(thread, event);
+    case "turn-judged":
+      return updateRun(thread, event.runId, (run) => judgeTurn(run, event));
     case "decision-recorded": {
       const decided = onCall(thread, event);
       return decided && reopened(withGrant(decided, event));
@@ -141,11 +143,13 @@ function startRun(thread: Thread, event: ThreadEvent & RunStarted): Thread | und
     turns: [],
     turn: null,
     callCount: 0,
+    childCalls: 0,
     limits: [],
     stop: null,
     text: "",
     usage: {},
     agentVersion: event.agentVersion,
+    activeFrom: event.depth === 0 ? 0 : thread.activeMs,
     user: event.user,
   };
   const next = threadWith(thread, { active: [...thread.active, runWith(run, {})] });
@@ -156,7 +160,7 @@ function startRun(thread: Thread, event: ThreadEvent & RunStarted): Thread | und
 function endRun(thread: Thread, event: ThreadEvent & { type: "run-ended" }): Thread | undefined {
   const run = thread.active.find((candidate) => candidate.runId === event.runId);
   if (!run || (run.depth === 0 && thread.active.length > 1)) return undefined; // leaf first, the root last
-  const { outcome, limit, code, text, usage } = event;
+  const { outcome, limit, code, reason, text, usage } = event;
   const ended = runWith(run, {
     status: "ended",
     endedAt: event.at,
@@ -165,15 +169,23 @@ function endRun(thread: Thread, event: ThreadEvent & { type: "run-ended" }): Thr
     outcome,
     limit,
     code,
+    reason,
     text,
     usage,
   });
   const next = threadWith(thread, {
-    active: thread.active.filter((candidate) => candidate !== run),
+    active: withUsageOf(ended, thread).filter((candidate) => candidate !== run),
     runs: [...thread.runs, ended],
     grants: thread.grants.filter((grant) => grant.scope !== "run" || grant.runId !== run.runId),
   });
   return run.depth === 0 ? released(next) : next;
+}
+
+/** Said once of a turn that is whole, before anything of it runs. */
+function judgeTurn(run: Run, { turn, verdict, reason }: ThreadEvent & { type: "turn-judged" }): Run | undefined {
+  const { turn: current } = run;
+  if (current?.turn !== turn || current.status !== "ended" || current.judged) return undefined;
+  return runWith(run, { turn: turnWith(current, { judged: { verdict, reason } }) });
 }
 
 function startTurn(thread: Thread, event: ThreadEvent & { type: "turn-started" }): Thread | undefined {
@@ -284,15 +296,4 @@ function owned(
 /** The epoch closes: whoever wants to drive must claim. */
 function released(thread: Thread | undefined): Thread | undefined {
   return thread && threadWith(thread, { driverId: null });
-}
-
-/** Adds token counts; a count nobody reported stays unreported. */
-export function addUsage(left: Usage, right: Usage): Usage {
-  const sum: Record<string, number> = {};
-  for (const part of [left, right]) {
-    for (const [name, count] of Object.entries(part)) {
-      if (typeof count === "number") sum[name] = (sum[name] ?? 0) + count;
-    }
-  }
-  return sum;
 }

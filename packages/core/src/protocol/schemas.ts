@@ -7,7 +7,7 @@ import { actor, count, json, messagePart, opaqueBlocks, ordinal, pin, usage } fr
 
 const optionalText = z.optional(z.string());
 const optionalTime = z.optional(z.number());
-const limit = z.enum(["turns", "calls", "tokens", "time", "repeats", "failures", "depth", "log-size"]);
+const limit = z.enum(["turns", "calls", "tokens", "time", "repeats", "failures", "depth", "completion", "log-size"]);
 
 /**
  * A schema for every kind of event, each tied to its type in event.ts: a kind without a schema, or a schema
@@ -88,6 +88,7 @@ export const eventSchemas: { readonly [Type in EventType]: z.ZodMiniType<EventOf
       outcome: z.enum(["completed", "limited", "stopped", "failed"]),
       limit: z.optional(limit),
       code: optionalText,
+      reason: optionalText,
       text: z.string(),
       usage,
     }),
@@ -136,6 +137,15 @@ export const eventSchemas: { readonly [Type in EventType]: z.ZodMiniType<EventOf
       opaque: z.optional(opaqueBlocks),
     }),
   ),
+  "turn-judged": pin<EventOf<"turn-judged">>()(
+    z.strictObject({
+      ...envelope,
+      type: z.literal("turn-judged"),
+      turn: ordinal,
+      verdict: z.enum(["pass", "stop", "again", "failed"]),
+      reason: optionalText,
+    }),
+  ),
   "grant-revoked": pin<EventOf<"grant-revoked">>()(
     z.strictObject({ ...envelope, ...writeKey, type: z.literal("grant-revoked"), grantId: z.string(), by: actor }),
   ),
@@ -157,7 +167,7 @@ export const eventSchemas: { readonly [Type in EventType]: z.ZodMiniType<EventOf
       type: z.literal("limit-reached"),
       limit,
       count,
-      follows: z.enum(["answer", "stop", "note"]),
+      follows: z.enum(["answer", "stop", "note", "warn"]),
     }),
   ),
 };

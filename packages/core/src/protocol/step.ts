@@ -21,6 +21,8 @@ export interface AnyStep {
   /** Why and how a person is asked; null once somebody answered. */
   readonly ask: Ask | null;
   readonly decision: Decision | null;
+  /** Decisions before the latest question: an approval, answers the tool asked for. */
+  readonly earlier: readonly Decision[];
   /** The grant that allowed it without asking. */
   readonly grantId?: string | undefined;
   readonly attempt: number;
@@ -68,6 +70,7 @@ function toStep(threadId: string, call: Call, children: readonly AnyStep[]): Any
     destructive: call.destructive ?? false,
     ask: call.status === "waiting" && !call.decision ? call.ask : null,
     decision: call.decision,
+    earlier: call.earlier,
     grantId: call.verdict?.grantId,
     attempt: call.attempt,
     retryAt: call.retryAt,

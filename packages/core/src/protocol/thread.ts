@@ -11,6 +11,7 @@ import type {
   OpaqueBlock,
   RunOutcome,
   StepError,
+  TurnVerdict,
   Usage,
   VerdictBy,
   VerdictName,
@@ -84,6 +85,8 @@ export interface Call {
   readonly destructive?: boolean | undefined;
   readonly ask: Ask | null;
   readonly decision: Decision | null;
+  /** Decisions on this call before its latest question: an approval, an answer it asked for on the way. */
+  readonly earlier: readonly Decision[];
   readonly verdict: {
     readonly verdict: VerdictName;
     readonly by: VerdictBy;
@@ -141,8 +144,9 @@ export interface Turn {
   readonly usage?: Usage | undefined;
   readonly error?: { readonly code: string; readonly message: string } | undefined;
   readonly retryAt?: number | undefined;
-  /** Server only. */
+  /** Server only, both: provider blocks, and what `stopWhen` and the completion gate made of the turn. */
   readonly opaque?: readonly OpaqueBlock[] | undefined;
+  readonly judged?: { readonly verdict: TurnVerdict; readonly reason?: string | undefined } | undefined;
 }
 
 /** One execution in a thread, from a message to its end. */
@@ -162,6 +166,8 @@ export interface Run {
   readonly turns: readonly Turn[];
   readonly turn: Turn | null;
   readonly callCount: number;
+  /** Calls of its sub-agents that ended. */
+  readonly childCalls: number;
   readonly limits: readonly Omit<LimitReached, "type">[];
   readonly stop: { readonly by: Actor; readonly at: number; readonly reason?: string | undefined } | null;
   readonly dueAt?: number | undefined;
@@ -171,7 +177,9 @@ export interface Run {
   readonly text: string;
   readonly usage: Usage;
   readonly agentVersion: string;
-  /** Server only. */
+  /** Server only, all three: the thread's active time when it began, why a condition ended it, whom it acts for. */
+  readonly activeFrom: number;
+  readonly reason?: string | undefined;
   readonly user?: Json | undefined;
 }
 
@@ -273,28 +281,4 @@ export function isSettled(call: Call): boolean {
 /** The open question of a call that nobody has answered yet. */
 export function openAsk(call: Call): Ask | null {
   return call.status === "waiting" && call.ask && !call.decision ? call.ask : null;
-}
-
-/** Where a call stands: its run, its turn and itself. Searches active runs first. */
-export function findCall(thread: Thread, callId: string): { run: Run; turn: Turn; call: Call } | undefined {
-  for (const run of thread.active) {
-    const found = findInRun(run, callId);
-    if (found) return found;
-  }
-  for (let index = thread.runs.length - 1; index >= 0; index--) {
-    const run = thread.runs[index];
-    const found = run && findInRun(run, callId);
-    if (found) return found;
-  }
-  return undefined;
-}
-
-/** The current turn first: nearly every call that is looked for is there. */
-function findInRun(run: Run, callId: string): { run: Run; turn: Turn; call: Call } | undefined {
-  for (let index = run.turns.length; index >= 0; index--) {
-    const turn = run.turns[index] ?? run.turn;
-    const call = turn?.calls.find((candidate) => candidate.callId === callId);
-    if (turn && call) return { run, turn, call };
-  }
-  return undefined;
 }

@@ -78,7 +78,16 @@ const issue = pin<Issue>()(
 
 export const stepError: z.ZodMiniType<StepError> = pin<StepError>()(
   z.strictObject({
-    code: z.enum(["invalid-input", "unknown-tool", "tool-error", "timed-out", "stopped", "failed", "interrupted"]),
+    code: z.enum([
+      "invalid-input",
+      "unknown-tool",
+      "tool-error",
+      "timed-out",
+      "stopped",
+      "failed",
+      "interrupted",
+      "unresolved",
+    ]),
     message: z.string(),
     issues: z.optional(z.readonly(z.array(issue))),
   }),

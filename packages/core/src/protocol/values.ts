@@ -30,13 +30,34 @@ export interface OpaqueBlock {
 
 /** An error inside a run, in words that may be shown to a person. */
 export interface StepError {
-  readonly code: "invalid-input" | "unknown-tool" | "tool-error" | "timed-out" | "stopped" | "failed" | "interrupted";
+  readonly code:
+    | "invalid-input"
+    | "unknown-tool"
+    | "tool-error"
+    | "timed-out"
+    | "stopped"
+    | "failed"
+    | "interrupted"
+    | "unresolved";
   readonly message: string;
   readonly issues?: readonly Issue[] | undefined;
 }
 
 export type RunOutcome = "completed" | "limited" | "stopped" | "failed";
-export type LimitName = "turns" | "calls" | "tokens" | "time" | "repeats" | "failures" | "depth" | "log-size";
+export type LimitName =
+  | "turns"
+  | "calls"
+  | "tokens"
+  | "time"
+  | "repeats"
+  | "failures"
+  | "depth"
+  | "completion"
+  | "log-size";
+/** What comes after a limit: one last answer without tools, the end, words to the model, or nothing. */
+export type LimitFollows = "answer" | "stop" | "note" | "warn";
+/** What the app's own conditions say of a turn: go on, end here, answer again, or they failed. */
+export type TurnVerdict = "pass" | "stop" | "again" | "failed";
 export type NotRunReason = "denied" | "expired" | "stopped" | "skipped" | "blocked";
 export type AskKind = "approval" | "question" | "link" | "browser" | "interrupted";
 export type DecisionAction = "approve" | "deny" | "answer" | "retry" | "skip";

@@ -1,4 +1,4 @@
-import type { Agent } from "../agent/define-agent.ts";
+import type { Agent } from "../agent/agent.ts";
 import type { ToolRules } from "../agent/rules.ts";
 import { ToolRunError } from "../errors.ts";
 import { newId, systemClock } from "../loop/clock.ts";
@@ -172,6 +172,7 @@ function longestEffect(maxRequestMs: number): number {
 function checkBudget({ tools }: Agent, maxRequestMs: number): void {
   const longestMs = longestEffect(maxRequestMs);
   for (const { name, tool } of tools.values()) {
+    if (tool.agent) checkBudget(tool.agent, maxRequestMs);
     if (!tool.ownTimeout || tool.timeoutMs <= longestMs) continue;
     throw new ToolRunError(
       "invalid-config",
@@ -185,12 +186,19 @@ function fit(agent: Agent, maxRequestMs: number): Agent {
   const longestMs = longestEffect(maxRequestMs);
   if (longestMs === Number.POSITIVE_INFINITY) return agent;
   const cut = (ms: number): number => Math.min(ms, longestMs);
+  const fitted = new Map(
+    [...agent.tools].map(([name, known]) => [
+      name,
+      known.tool.agent ? { ...known, tool: { ...known.tool, agent: fit(known.tool.agent, maxRequestMs) } } : known,
+    ]),
+  );
   const tools = Object.entries(agent.rules.tools).map(([name, rules]): [string, ToolRules] => [
     name,
-    { ...rules, timeoutMs: cut(rules.timeoutMs) },
+    { ...rules, timeoutMs: cut(rules.timeoutMs), agent: fitted.get(name)?.tool.agent?.rules },
   ]);
   return {
     ...agent,
+    tools: fitted,
     modelSilenceMs: cut(agent.modelSilenceMs),
     rules: { ...agent.rules, modelTimeoutMs: cut(agent.rules.modelTimeoutMs), tools: Object.fromEntries(tools) },
   };

@@ -1,20 +1,22 @@
+import type { Agent } from "../agent/agent.ts";
 import { checkInput } from "../agent/check-call.ts";
-import type { Agent } from "../agent/define-agent.ts";
 import { judgeCall } from "../agent/judge-call.ts";
 import { ToolRunError } from "../errors.ts";
 import { inTime, RULE_MS } from "../loop/in-time.ts";
 import { expireEvents } from "../loop/intents.ts";
 import { canonicalJson, digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
+import { findCall } from "../protocol/read-thread.ts";
 import type { DecisionBody } from "../protocol/request-schema.ts";
-import { actorOf } from "../protocol/seal-event.ts";
 import { viewStep } from "../protocol/step.ts";
 import type { Call, Run, Thread } from "../protocol/thread.ts";
-import { findCall, isSettled, openAsk, rootOf } from "../protocol/thread.ts";
-import type { User } from "../protocol/typed.ts";
+import { isSettled, openAsk, rootOf } from "../protocol/thread.ts";
 import type { Json } from "../protocol/values.ts";
+import { answerEvents, resolveInterrupted } from "./answer.ts";
 import type { Engine } from "./engine.ts";
+import { recorded } from "./recorded.ts";
 import { sealAll } from "./thread-log.ts";
+import { toolOf, userOf } from "./tool-of.ts";
 import { writeThread } from "./write.ts";
 import type { Writer } from "./writer.ts";
 import { landedAt, replayed } from "./writer.ts";
@@ -107,6 +109,8 @@ async function decideOne(
   }
   if (decision.action === "deny") return { drafts: denyEvents(run, call, writer, { via, now, ...decision }) };
   if (ask.kind === "interrupted") return { drafts: resolveInterrupted(run, call, writer, decision, via) };
+  if (ask.kind !== "approval")
+    return { drafts: await answerEvents(engine, thread, run, call, ask, writer, decision, via) };
   if (decision.action !== "approve") {
     throw new ToolRunError("not-waiting", `This step waits for an approval; it cannot take "${decision.action}".`, {
       step,
@@ -137,11 +141,7 @@ async function approveEvents(
   decision: DecisionBody,
   via: "browser" | "code",
 ): Promise<readonly EventDraft[]> {
-  const agent = await engine.agentFor(run.user as User); // written by us when the run began
-  const tool = agent.tools.get(call.tool);
-  if (!tool || tool.hash !== call.toolHash) {
-    throw new ToolRunError("tool-changed", "The tool is not the one that was shown; ask the assistant again.");
-  }
+  const { agent } = await toolOf(engine, thread, run, call);
   if (decision.scope && !(call.ask?.scopes ?? ["once"]).includes(decision.scope)) {
     throw new ToolRunError("bad-request", `An approval of this step cannot cover "${decision.scope}".`);
   }
@@ -181,7 +181,7 @@ async function editedInput(
   }
   if (checked.canonical === canonicalJson(call.input)) return undefined;
   checkEditable(call, checked.input);
-  const context = { user: run.user as User, threadId: thread.id, runId: run.runId }; // written by us when the run began
+  const context = { user: userOf(thread), threadId: thread.id, runId: run.runId };
   const verdict = await judgeCall(agent, checked.tool, { callId: call.callId, input: checked.input }, context, []);
   if (verdict.verdict === "deny") {
     const reference = verdict.failure === undefined ? undefined : engine.report(verdict.failure);
@@ -221,31 +221,6 @@ function asRecord(value: Json): { readonly [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as { [key: string]: Json }) : {}; // neither null nor a list
 }
 
-/** An interrupted call: run it again, leave it, or say what came of it. */
-function resolveInterrupted(
-  run: Run,
-  call: Call,
-  writer: Writer,
-  decision: DecisionBody,
-  via: "browser" | "code",
-): readonly EventDraft[] {
-  const record = recorded(run, call, writer, decision, via);
-  const settled = { type: "call-settled", runId: run.runId, callId: call.callId } as const;
-  switch (decision.action) {
-    case "retry":
-      return [record];
-    case "skip":
-      return [record, { ...settled, outcome: "not-run", reason: "skipped", effect: "unknown" }];
-    case "answer":
-      if (decision.error !== undefined) {
-        return [record, { ...settled, outcome: "failed", error: { code: "failed", message: decision.error } }];
-      }
-      return [record, { ...settled, outcome: "succeeded", output: decision.value ?? null }];
-    default:
-      throw new ToolRunError("not-waiting", 'This step was interrupted: it takes "retry", "skip" or "answer".');
-  }
-}
-
 /** A refusal and its settlement, in one batch: the tool is NOT run. */
 export function denyEvents(
   run: Run,
@@ -273,22 +248,4 @@ export function denyEvents(
       effect: interrupted ? "unknown" : "none",
     },
   ];
-}
-
-function recorded(
-  run: Run,
-  call: Call,
-  { user, key, bodyHash }: Writer,
-  decision: Pick<DecisionBody, "action" | "reason" | "scope" | "value" | "error" | "stop">,
-  via: "browser" | "code",
-): EventDraft & { type: "decision-recorded" } {
-  const { action, reason, scope, value, error, stop } = decision;
-  return {
-    type: "decision-recorded",
-    runId: run.runId,
-    callId: call.callId,
-    digest: call.ask?.digest ?? call.digest,
-    by: actorOf(user),
-    ...{ action, via, reason, scope, value, error, stop, key, bodyHash },
-  };
 }

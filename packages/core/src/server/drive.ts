@@ -1,7 +1,7 @@
-import type { Agent } from "../agent/define-agent.ts";
+import type { Agent } from "../agent/agent.ts";
 import type { LoopContext } from "../loop/context.ts";
+import { endRun } from "../loop/end-run.ts";
 import { createEventQueue } from "../loop/event-queue.ts";
-import { endRun } from "../loop/intents.ts";
 import type { Commit, Proposal } from "../loop/run-loop.ts";
 import { runLoop } from "../loop/run-loop.ts";
 import { isControl } from "../protocol/event.ts";

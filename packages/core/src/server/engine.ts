@@ -1,4 +1,4 @@
-import type { Agent } from "../agent/define-agent.ts";
+import type { Agent } from "../agent/agent.ts";
 import type { Clock } from "../loop/clock.ts";
 import type { ThreadEvent } from "../protocol/event.ts";
 import type { Thread } from "../protocol/thread.ts";

@@ -1,5 +1,5 @@
 import { ToolRunError } from "../errors.ts";
-import { endRun } from "../loop/intents.ts";
+import { endRun } from "../loop/end-run.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import type { MessageBody } from "../protocol/request-schema.ts";
 import { actorOf } from "../protocol/seal-event.ts";

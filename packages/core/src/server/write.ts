@@ -1,4 +1,4 @@
-import type { Agent } from "../agent/define-agent.ts";
+import type { Agent } from "../agent/agent.ts";
 import { ToolRunError } from "../errors.ts";
 import { nextAction } from "../loop/next-action.ts";
 import type { EventDraft } from "../protocol/event.ts";

@@ -1,4 +1,11 @@
-import { INPUT_CHANGED, INTERRUPTED, NOT_RUN, NOT_RUN_BECAUSE } from "../model/call-result.ts";
+import {
+  INPUT_CHANGED,
+  INTERRUPTED,
+  NO_ANSWER,
+  NO_ANSWER_BECAUSE,
+  NOT_RUN,
+  NOT_RUN_BECAUSE,
+} from "../model/call-result.ts";
 import type { AssistantPart, ModelMessage, ToolResult } from "../model/model.ts";
 import { NOTE_PREFIX, RUN_BOUNDARY } from "../model/prompt.ts";
 import type { Json, NotRunReason } from "../protocol/values.ts";
@@ -63,14 +70,20 @@ function readResult(result: ToolResult, parts: readonly AssistantPart[]): Script
   if (!result.isError) return { ...base, status: "succeeded", output: value };
   const text = typeof value === "string" ? value : JSON.stringify(value);
   if (text.startsWith(INTERRUPTED)) return { ...base, status: "not-run", reason: "interrupted" };
-  if (text.startsWith(NOT_RUN)) return { ...base, status: "not-run", ...reasonOf(text.slice(NOT_RUN.length + 2)) };
+  if (text.startsWith(NOT_RUN))
+    return { ...base, status: "not-run", ...reasonOf(text.slice(NOT_RUN.length + 2), NOT_RUN_BECAUSE) };
+  if (text.startsWith(NO_ANSWER))
+    return { ...base, status: "not-run", ...reasonOf(text.slice(NO_ANSWER.length + 2), NO_ANSWER_BECAUSE) };
   return { ...base, status: "failed", error: text };
 }
 
-function reasonOf(text: string): Pick<ScriptedResult, "reason" | "words"> {
-  for (const reason of Object.keys(NOT_RUN_BECAUSE) as NotRunReason[]) {
+function reasonOf(
+  text: string,
+  words: Readonly<Record<NotRunReason, string>>,
+): Pick<ScriptedResult, "reason" | "words"> {
+  for (const reason of Object.keys(words) as NotRunReason[]) {
     // the record's keys are exactly the reasons
-    const because = NOT_RUN_BECAUSE[reason];
+    const because = words[reason];
     if (text === because) return { reason };
     if (text.startsWith(`${because}: `)) return { reason, words: text.slice(because.length + 2) };
   }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import type { Tool } from "../../src/agent/agent.ts";
 import { checkCall } from "../../src/agent/check-call.ts";
 import type { AgentOptions } from "../../src/agent/define-agent.ts";
 import { defineAgent } from "../../src/agent/define-agent.ts";
-import type { Tool } from "../../src/agent/tool.ts";
 import { tool } from "../../src/agent/tool.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 

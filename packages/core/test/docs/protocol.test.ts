@@ -253,7 +253,7 @@ function marked(fields: readonly string[]): string[] {
 function removed(type: string, fields: readonly string[]): string[] {
   const names = fields.map(nameOf);
   const event = { type, ...Object.fromEntries(names.map((name) => [name, "something"])) };
-  const open: unknown = projectEvent(event as unknown as ThreadEvent); // only names matter here
+  const open: unknown = projectEvent(event as unknown as ThreadEvent) ?? {}; // only names matter here
   return names.filter((name) => !(open as Record<string, unknown>)[name]);
 }
 

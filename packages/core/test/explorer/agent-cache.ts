@@ -1,4 +1,4 @@
-import type { Agent } from "../../src/agent/define-agent.ts";
+import type { Agent } from "../../src/agent/agent.ts";
 import type { Subject, Workplace } from "./agents.ts";
 import { makeAgent } from "./agents.ts";
 import type { Scenario } from "./scenario.ts";

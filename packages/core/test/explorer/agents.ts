@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { Agent } from "../../src/agent/define-agent.ts";
-import type { ToolContext } from "../../src/agent/tool.ts";
+import type { Agent } from "../../src/agent/agent.ts";
+import type { ToolContext } from "../../src/agent/tool-context.ts";
 import type { Model, ModelPart, ModelRequest } from "../../src/model/model.ts";
 import type { Json } from "../../src/protocol/values.ts";
 import type { Scenario } from "./scenario.ts";

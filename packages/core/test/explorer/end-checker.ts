@@ -1,7 +1,8 @@
 import { hasUnread } from "../../src/loop/next-action.ts";
+import { findCall } from "../../src/protocol/read-thread.ts";
 import { serialiseEvent } from "../../src/protocol/stored-event.ts";
 import type { Thread } from "../../src/protocol/thread.ts";
-import { emptyThread, findCall, openAsk, rootOf } from "../../src/protocol/thread.ts";
+import { emptyThread, openAsk, rootOf } from "../../src/protocol/thread.ts";
 import { viewThread } from "../../src/protocol/view-thread.ts";
 import { foldStored } from "../../src/server/thread-log.ts";
 import { answerTo } from "./agents.ts";

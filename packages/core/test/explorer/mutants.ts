@@ -228,7 +228,7 @@ export const mutants: readonly Mutant[] = [
   {
     rule: "A12",
     off: "a verdict to ask is not in the log",
-    file: "loop/intents.ts",
+    file: "loop/judge-calls.ts",
     from: `if (!ask) return [judged];`,
     to: `if (ask) judged.type = "call-progressed";
   if (!ask) return [judged];`,
@@ -290,7 +290,7 @@ export const mutants: readonly Mutant[] = [
   {
     rule: "A23",
     off: "a message that came during the last turn starts no run",
-    file: "loop/intents.ts",
+    file: "loop/end-run.ts",
     from: `const next = run.depth === 0 && hasUnread(thread)`,
     to: `const next = false && hasUnread(thread)`,
     scenario: "a message during the last turn",

@@ -1,5 +1,5 @@
+import type { Tool } from "../../src/agent/agent.ts";
 import type { AgentOptions } from "../../src/agent/define-agent.ts";
-import type { Tool } from "../../src/agent/tool.ts";
 import type { Thread } from "../../src/protocol/thread.ts";
 import type { Json } from "../../src/protocol/values.ts";
 

@@ -1,5 +1,5 @@
-import type { ToolContext } from "../../src/agent/tool.ts";
 import { DefiniteFailure } from "../../src/agent/tool.ts";
+import type { ToolContext } from "../../src/agent/tool-context.ts";
 import type { Engine } from "../../src/server/engine.ts";
 import type { Workplace } from "./agents.ts";
 import type { ScenarioTool } from "./scenario.ts";

@@ -38,6 +38,7 @@ export function createVirtualClock(time: WorldTime, wallAhead: number): VirtualC
       return () => timers.delete(timer);
     },
     breath: () => Promise.resolve(),
+    random: () => 0,
     nextDue,
     fire() {
       const due = [...timers].filter((timer) => timer.due <= time.now).sort((left, right) => left.due - right.due);

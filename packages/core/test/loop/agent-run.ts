@@ -1,6 +1,6 @@
+import type { Tool } from "../../src/agent/agent.ts";
 import type { AgentOptions } from "../../src/agent/define-agent.ts";
 import { defineAgent } from "../../src/agent/define-agent.ts";
-import type { Tool } from "../../src/agent/tool.ts";
 import type { ModelRequest } from "../../src/model/model.ts";
 import type { View } from "../../src/protocol/typed.ts";
 import type { ScriptEntry, ScriptedModel } from "../../src/testing/scripted-model.ts";

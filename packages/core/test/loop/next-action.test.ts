@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Rules } from "../../src/agent/rules.ts";
-import type { Action, Me } from "../../src/loop/next-action.ts";
-import { callKey, nextAction, turnKey } from "../../src/loop/next-action.ts";
+import type { Action, Me } from "../../src/loop/action.ts";
+import { callKey, turnKey } from "../../src/loop/action.ts";
+import { nextAction } from "../../src/loop/next-action.ts";
 import type { Draft } from "./small-log.ts";
 import {
   allowed,
@@ -28,15 +29,25 @@ import {
   wholeTurn,
 } from "./small-log.ts";
 
-const tool = { timeoutMs: 60_000, idempotent: false, maxRetries: 0, sequential: false };
+const tool = { kind: "server", timeoutMs: 60_000, idempotent: false, maxRetries: 0, sequential: false } as const;
 const RULES: Rules = {
-  limits: { turns: 10, calls: 100, timeMs: 300_000 },
+  limits: {
+    turns: 10,
+    calls: 100,
+    tokens: null,
+    timeMs: 300_000,
+    repeats: { count: 3, follows: "note" },
+    failures: { count: 3, except: [] },
+    depth: 3,
+  },
   onLimit: "answer",
   onDenied: "continue",
   holdTurn: false,
   concurrency: 8,
   modelAttempts: 3,
   modelTimeoutMs: 60_000,
+  judgesTurns: false,
+  gateAttempts: 0,
   tools: {
     plain: tool,
     safe: { ...tool, idempotent: true, maxRetries: 2 },
@@ -280,6 +291,7 @@ const ROWS: readonly Row[] = [
   {
     is: "9: an agent's call with an open child: the child goes first",
     events: [...runningTurn, childStarted],
+    rules: { tools: { plain: { ...tool, kind: "agent", agent: RULES } } },
     expected: { type: "call-model", run: "child", turn: 1, attempt: 1 },
   },
   {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import type { Tool } from "../../src/agent/agent.ts";
 import type { AgentOptions } from "../../src/agent/define-agent.ts";
 import { defineAgent } from "../../src/agent/define-agent.ts";
-import type { Tool } from "../../src/agent/tool.ts";
 import { tool } from "../../src/agent/tool.ts";
 import type { EventQueue } from "../../src/loop/event-queue.ts";
 import { createEventQueue } from "../../src/loop/event-queue.ts";

@@ -223,6 +223,7 @@ describe("limits", () => {
     const run = agentRun({
       script: [...Array.from({ length: 9 }, () => call("noop", {})), say("All I found.")],
       tools: { noop },
+      limits: { repeats: false },
     });
     const thread = await run.start();
     expect(run.model.requests).toHaveLength(10);
@@ -289,7 +290,7 @@ describe("limits", () => {
       "not-run",
     ]);
     expect(thread).toMatchObject({ outcome: "limited", limit: "calls" });
-    expect(String(lastResults(run.model.requests.at(-1))[2])).toContain("2 calls");
+    expect(String(lastResults(run.model.requests.at(-1))[2])).toContain("may not make more calls");
   });
 
   it("active time over while the model answers ends the run with what there is", async () => {

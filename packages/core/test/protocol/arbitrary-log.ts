@@ -124,6 +124,7 @@ const fields: { readonly [Type in EventType]: Record<string, fc.Arbitrary<unknow
     stop: maybe(fc.boolean()),
     ...key,
   },
+  "turn-judged": { turn: small, verdict: fc.constantFrom("pass", "stop", "again", "failed"), reason: maybe(text) },
   "grant-revoked": { grantId: fc.constantFrom("g-c1", "g-c2"), by, ...key },
   "call-started": { callId: call, attempt: small, digest, key: text },
   "call-progressed": {
@@ -148,7 +149,7 @@ const fields: { readonly [Type in EventType]: Record<string, fc.Arbitrary<unknow
     effect: maybe(fc.constantFrom("unknown", "none")),
     late: maybe(fc.boolean()),
   },
-  "limit-reached": { limit, count: fc.nat(9), follows: fc.constantFrom("answer", "stop", "note") },
+  "limit-reached": { limit, count: fc.nat(9), follows: fc.constantFrom("answer", "stop", "note", "warn") },
 };
 
 /** Every kind of event. */

@@ -288,7 +288,9 @@ class Walker {
         : [],
     );
     const ended = { type: "turn-ended", runId, turn: turn.turn, attempt: turn.attempt, finishReason: "stop" } as const;
-    return driver({ ...ended, usage, opaque }, ...ready, ...refused);
+    const verdict = this.#pick(["pass", "again", "stop", "failed"] as const, 5);
+    const judged: EventDraft = { type: "turn-judged", runId, turn: turn.turn, verdict, reason: "secret" };
+    return driver({ ...ended, usage, opaque }, ...ready, ...refused, ...(this.#choice % 4 === 0 ? [judged] : []));
   }
 
   #judge(run: Run, { callId, digest }: Call): Move {

@@ -1,8 +1,9 @@
 import type { EventDraft, ThreadEvent } from "../../src/protocol/event.ts";
+import { findCall } from "../../src/protocol/read-thread.ts";
 import { reduceThread } from "../../src/protocol/reduce-thread.ts";
 import { sealEvent } from "../../src/protocol/seal-event.ts";
 import type { Call, Thread } from "../../src/protocol/thread.ts";
-import { emptyThread, findCall } from "../../src/protocol/thread.ts";
+import { emptyThread } from "../../src/protocol/thread.ts";
 import type { Json } from "../../src/protocol/values.ts";
 
 export const ANA = { id: "ana", name: "Ana" };

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { addUsage } from "../../src/protocol/add-usage.ts";
 import type { EventDraft, EventType } from "../../src/protocol/event.ts";
 import { isControl, PROTOCOL_VERSION } from "../../src/protocol/event.ts";
-import { addUsage, reduceThread } from "../../src/protocol/reduce-thread.ts";
+import { findCall } from "../../src/protocol/read-thread.ts";
+import { reduceThread } from "../../src/protocol/reduce-thread.ts";
 import { sealEvent } from "../../src/protocol/seal-event.ts";
 import type { Call, Thread } from "../../src/protocol/thread.ts";
-import { findCall } from "../../src/protocol/thread.ts";
 import { EVENT_TYPES } from "./arbitrary-log.ts";
 import { ANA, LogBuilder, ready } from "./log-builder.ts";
 
@@ -405,7 +406,7 @@ describe("the thread", () => {
   test("deltas are the four that do not move control", () => {
     const deltas: readonly EventType[] = ["text-added", "call-proposed", "call-input-added", "call-progressed"];
     expect(EVENT_TYPES.filter((type) => !isControl({ type })).sort()).toEqual([...deltas].sort());
-    expect(EVENT_TYPES).toHaveLength(26);
+    expect(EVENT_TYPES).toHaveLength(27);
     expect(PROTOCOL_VERSION).toBe(1);
   });
 

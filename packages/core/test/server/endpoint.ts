@@ -1,4 +1,4 @@
-import type { Agent } from "../../src/agent/define-agent.ts";
+import type { Agent } from "../../src/agent/agent.ts";
 import type { ThreadEvent } from "../../src/protocol/event.ts";
 import { parseEvent } from "../../src/protocol/stored-event.ts";
 import type { Thread } from "../../src/protocol/thread.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import type { Tool } from "../../src/agent/tool.ts";
+import type { Tool } from "../../src/agent/agent.ts";
 import { tool } from "../../src/agent/tool.ts";
 import type { AnyStep } from "../../src/protocol/step.ts";
 import type { View } from "../../src/protocol/typed.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
+import type { Tool } from "../../src/agent/agent.ts";
 import type { AgentOptions } from "../../src/agent/define-agent.ts";
 import { defineAgent } from "../../src/agent/define-agent.ts";
-import type { Tool } from "../../src/agent/tool.ts";
 import { tool } from "../../src/agent/tool.ts";
 import type { AnyStep } from "../../src/protocol/step.ts";
 import type { ScriptEntry } from "../../src/testing/scripted-model.ts";

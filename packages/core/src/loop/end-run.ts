@@ -1,0 +1,105 @@
+import type { EventDraft } from "../protocol/event.ts";
+import { parentOf, textOf } from "../protocol/read-thread.ts";
+import type { Call, Run, Thread, Turn } from "../protocol/thread.ts";
+import { isSettled, turnsOf } from "../protocol/thread.ts";
+import type { Action } from "./action.ts";
+import { agentFor } from "./agent-for.ts";
+import type { LoopContext } from "./context.ts";
+import { countOf } from "./limits.ts";
+import { hasUnread } from "./next-action.ts";
+
+/** The end of a run, and the next one's start where a message is still unread. */
+export function endEvents(
+  action: Action & { type: "end" },
+  thread: Thread,
+  options: LoopContext,
+): readonly EventDraft[] {
+  const { run, outcome, limit } = action;
+  const rules = agentFor(thread, run, options.agent)?.rules;
+  const announced = run.limits.some((known) => known.limit === limit && known.follows === "answer");
+  const reached: EventDraft[] =
+    limit && !announced
+      ? [{ type: "limit-reached", runId: run.runId, limit, count: countOf(limit, thread, run, rules), follows: "stop" }]
+      : [];
+  const events = [...reached, ...closeRuns(thread, run, action)];
+  const next = run.depth === 0 && hasUnread(thread) && (outcome === "completed" || outcome === "limited");
+  return next ? [...events, nextRun(run, options)] : events;
+}
+
+type Ending = Pick<Action & { type: "end" }, "outcome" | "limit" | "code">;
+
+/** One batch: open calls settled leaf first, `run-ended` last; the end of a sub-agent settles the call that asked for it. */
+function closeRuns(thread: Thread, run: Run, ending: Ending): readonly EventDraft[] {
+  const { outcome, limit, code } = ending;
+  const runs = run.depth === 0 ? thread.active.toReversed() : [run];
+  const ended = runs.flatMap((each): EventDraft[] => [
+    ...(each.turn?.calls ?? []).flatMap((call) => closeCall(each, call, outcome === "stopped")),
+    {
+      type: "run-ended",
+      runId: each.runId,
+      ...{ outcome, limit, code },
+      reason: code === "stop-when" ? each.turn?.judged?.reason : undefined,
+      text: each === run ? finalText(each, code === "stop-when") : "",
+      usage: each.usage,
+    },
+  ]);
+  const parent = parentOf(thread, run);
+  return parent ? [...ended, childResult(parent, run, ending)] : ended;
+}
+
+/** What a sub-agent came to, as the result of the call that asked for it: its last words, or a failed call. */
+function childResult(
+  { run, call }: { readonly run: Run; readonly call: Call },
+  child: Run,
+  { outcome, limit, code }: Ending,
+): EventDraft {
+  const settled = { type: "call-settled", runId: run.runId, callId: call.callId, attempt: call.attempt } as const;
+  const text = finalText(child, code === "stop-when");
+  if (outcome === "completed") return { ...settled, outcome: "succeeded", output: text };
+  const because = limit ? `it reached its limit (${limit})` : (CHILD_ENDED[code ?? ""] ?? "something went wrong");
+  if (outcome === "limited" && text) {
+    return { ...settled, outcome: "succeeded", output: `${text}\n\n[The agent was not done: ${because}.]` };
+  }
+  return { ...settled, outcome: "failed", error: { code: "failed", message: `The agent did not finish: ${because}.` } };
+}
+
+const CHILD_ENDED: Readonly<Record<string, string>> = {
+  denied: "the person denied what it wanted to do",
+  "tool-changed": "it is no longer available",
+};
+
+/** The end of the root run by somebody who does not drive it: every call settled, `run-ended` last. */
+export function endRun(thread: Thread, outcome: "stopped" | "failed", code?: string): readonly EventDraft[] {
+  const root = thread.active[0];
+  return root ? closeRuns(thread, root, { outcome, code }) : [];
+}
+
+/** A message nobody read yet starts the next run at once, with the same owner. */
+function nextRun(run: Run, { newId, agent, driverId }: LoopContext): EventDraft {
+  return {
+    type: "run-started",
+    runId: newId(),
+    trigger: "message",
+    depth: 0,
+    agentVersion: agent.version,
+    user: run.user,
+    driverId,
+  };
+}
+
+function closeCall(run: Run, call: Call, stopped: boolean): EventDraft[] {
+  if (isSettled(call) || call.status === "writing") return [];
+  const base = { type: "call-settled", runId: run.runId, callId: call.callId } as const;
+  if (call.status === "running" || call.ask?.kind === "interrupted") {
+    const message = "The run ended while it ran; it may have had an effect.";
+    return [{ ...base, outcome: "failed", error: { code: "stopped", message }, effect: "unknown" }];
+  }
+  return [{ ...base, outcome: "not-run", reason: stopped ? "stopped" : "skipped", effect: "none" }];
+}
+
+/** The answer of the last turn alone; empty when the model still asked for tools, unless the app ended it there. */
+function finalText(run: Run, cutShort: boolean): string {
+  const turn: Turn | undefined = turnsOf(run).at(-1);
+  if (!turn || (turn.calls.length > 0 && !cutShort) || turn.finishReason === "dropped-calls") return "";
+  return textOf(turn);
+}

@@ -1,0 +1,33 @@
+import { ModelError } from "../model/model.ts";
+import type { EventDraft } from "../protocol/event.ts";
+import type { CallModel } from "./model-call.ts";
+import { HookError } from "./model-hooks.ts";
+
+const MAX_BACKOFF_MS = 30_000;
+const MAX_JITTER_MS = 100;
+
+/** The failure's own word, or the app's. */
+function isWorthIt(error: unknown, { agent, onError }: CallModel): boolean {
+  const known =
+    error instanceof ModelError ? error : new ModelError("The model failed.", { retryable: true, cause: error });
+  if (!agent.modelRetry || error instanceof HookError) return known.retryable;
+  try {
+    return agent.modelRetry(known);
+  } catch (failure) {
+    onError(failure);
+    return false;
+  }
+}
+
+/** Tried again while attempts are left and another try could help; a provider's text stays on the server. */
+export function failedAttempt(options: CallModel, error: unknown): EventDraft {
+  options.onError(error);
+  const { runId, turn, attempt, agent, clock } = options;
+  const known = error instanceof ModelError ? error : undefined;
+  const again = attempt < agent.rules.modelAttempts && isWorthIt(error, options);
+  const backoff = Math.min(MAX_BACKOFF_MS, 500 * 2 ** (attempt - 1)) + Math.round(clock.random() * MAX_JITTER_MS);
+  const retryAt = again ? clock.now() + Math.max(backoff, known?.retryAfterMs ?? 0) : undefined;
+  const code = error instanceof HookError ? "hook-failed" : known?.status === 408 ? "model-timed-out" : "model-failed";
+  const message = known?.status ? `The model answered with an error (${known.status}).` : "The model did not answer.";
+  return { type: "attempt-failed", runId, turn, attempt, error: { code, message }, retryAt };
+}

@@ -1,0 +1,147 @@
+import type { Agent, AgentTool } from "../agent/agent.ts";
+import { checkInput } from "../agent/check-call.ts";
+import type { Judgement } from "../agent/judge-call.ts";
+import { judgeCall } from "../agent/judge-call.ts";
+import { wellFormed } from "../protocol/copy-json.ts";
+import { digestCall } from "../protocol/digest.ts";
+import type { EventDraft } from "../protocol/event.ts";
+import type { Call, Run, Thread } from "../protocol/thread.ts";
+import { agentFor } from "./agent-for.ts";
+import type { LoopContext } from "./context.ts";
+import { inTime, RULE_MS } from "./in-time.ts";
+import { callsLeft } from "./limits.ts";
+
+const LATE_RULE: Judgement = {
+  verdict: "deny",
+  by: "policy",
+  reason: "The rule for this tool did not answer in time, so it was not run.",
+  failure: new Error("A policy or approval did not answer in time."),
+};
+
+/** Said where a deploy took a tool away, or made another of it. */
+export const GONE: string = "This tool is no longer available as it was.";
+
+/** Asks the rules about calls of a whole turn; asynchronous only where a rule or a schema is. */
+export function judgeCalls(
+  run: Run,
+  calls: readonly Call[],
+  thread: Thread,
+  options: LoopContext,
+): readonly EventDraft[] | Promise<readonly EventDraft[]> {
+  const agent = agentFor(thread, run, options.agent);
+  const judged = calls.map(
+    (call) => overLimit(run, call, thread, options.agent) ?? judgeOne(run, call, agent, thread, options),
+  );
+  return judged.some((result) => result instanceof Promise)
+    ? Promise.all(judged).then((events) => events.flat())
+    : (judged as readonly (readonly EventDraft[])[]).flat(); // none is a promise
+}
+
+/** One answer may ask for more than is left: calls beyond a limit are not run, and nobody is asked about them. */
+function overLimit(run: Run, call: Call, thread: Thread, root: Agent): readonly EventDraft[] | undefined {
+  const calls = run.turn?.calls ?? [];
+  // This turn's calls count already: those from here on are beyond the limit.
+  const left = callsLeft(thread, run, root.rules) + calls.length - calls.indexOf(call);
+  if (left <= 0) return blocked(run, call, "This run may not make more calls.", "default");
+  const isAgent = agentFor(thread, run, root)?.tools.get(call.tool)?.tool.kind === "agent";
+  const { depth } = root.rules.limits;
+  if (!isAgent || run.depth < depth) return undefined;
+  const reached = {
+    type: "limit-reached",
+    runId: run.runId,
+    limit: "depth",
+    count: depth + 1,
+    follows: "note",
+  } as const;
+  return [reached, ...blocked(run, call, `Agents may work ${depth} deep, one below the other.`, "default")];
+}
+
+function judgeOne(
+  run: Run,
+  call: Call,
+  agent: Agent | undefined,
+  thread: Thread,
+  options: LoopContext,
+): readonly EventDraft[] | Promise<readonly EventDraft[]> {
+  const { user } = options;
+  const tool = agent?.tools.get(call.tool);
+  if (!agent || !tool || tool.hash !== call.toolHash) {
+    return blocked(run, call, GONE, "default");
+  }
+  const context = { user, threadId: thread.id, runId: run.runId };
+  const verdict = judgeCall(agent, tool, call, context, thread.grants);
+  const record = (judgement: Judgement): readonly EventDraft[] | Promise<readonly EventDraft[]> => {
+    if (judgement.failure !== undefined) options.onError(judgement.failure);
+    return judgement.modified === undefined
+      ? judgedEvents(run, call, tool, judgement, options)
+      : inTime(
+          options.clock,
+          modify(run, call, agent, judgement, thread.id, options),
+          RULE_MS,
+          blocked(run, call, LATE_RULE.reason ?? "", "policy"),
+        );
+  };
+  return verdict instanceof Promise ? inTime(options.clock, verdict, RULE_MS, LATE_RULE).then(record) : record(verdict);
+}
+
+/** A policy put other input in the call's place: it is checked like the model's own. */
+async function modify(
+  run: Run,
+  call: Call,
+  agent: Agent,
+  judgement: Judgement,
+  threadId: string,
+  options: LoopContext,
+): Promise<readonly EventDraft[]> {
+  const checked = await checkInput(agent, call.tool, judgement.modified ?? null);
+  if (!checked.ok) return blocked(run, call, checked.error.message, judgement.by);
+  const { toolHash = "", salt = "", tool, callId } = call;
+  // The tool's own rule has seen the old input only: what it denies, no policy can put in.
+  const context = { user: options.user, threadId, runId: run.runId };
+  const again = await judgeCall(agent, checked.tool, { callId, input: checked.input }, context, []);
+  if (again.verdict === "deny") return blocked(run, call, again.reason ?? "Not allowed.", again.by);
+  const digest = digestCall({ tool, toolHash, input: checked.input, salt });
+  return judgedEvents(run, { ...call, input: checked.input, digest }, checked.tool, judgement, options, true);
+}
+
+function judgedEvents(
+  run: Run,
+  call: Call,
+  { tool }: AgentTool,
+  judgement: Judgement,
+  { clock }: LoopContext,
+  changed = false,
+): readonly EventDraft[] {
+  const { verdict, by, reason, grantId, ask } = judgement;
+  if (verdict === "deny") return blocked(run, call, reason ?? "Not allowed.", by);
+  const { runId } = run;
+  const { callId, digest } = call;
+  const input = changed ? call.input : undefined;
+  const judged: EventDraft = { type: "call-judged", runId, callId, digest, verdict, by, input, reason, grantId };
+  if (!ask) return [judged];
+  const { editable, scopes, expiresInMs } = ask;
+  return [
+    judged,
+    {
+      type: "decision-requested",
+      runId,
+      callId,
+      digest,
+      kind: "approval",
+      editable,
+      scopes,
+      reason: ask.reason,
+      schema: editable === false ? undefined : tool.inputJsonSchema,
+      expiresAt: expiresInMs === undefined || !Number.isFinite(expiresInMs) ? undefined : clock.now() + expiresInMs,
+    },
+  ];
+}
+
+function blocked(run: Run, call: Call, reason: string, by: Judgement["by"]): readonly EventDraft[] {
+  const { runId } = run;
+  const { callId, digest } = call;
+  return [
+    { type: "call-judged", runId, callId, verdict: "deny", by, digest, reason: wellFormed(reason) },
+    { type: "call-settled", runId, callId, outcome: "not-run", reason: "blocked", effect: "none" },
+  ];
+}

@@ -1,0 +1,23 @@
+import type { Agent } from "../agent/agent.ts";
+import type { ModelMessage } from "../model/model.ts";
+import type { EventDraft } from "../protocol/event.ts";
+import type { User } from "../protocol/typed.ts";
+import type { Clock } from "./clock.ts";
+import type { Stop } from "./context.ts";
+
+/** One model call, and what it needs. */
+export interface CallModel {
+  readonly runId: string;
+  readonly threadId: string;
+  readonly user: User;
+  readonly turn: number;
+  readonly attempt: number;
+  readonly toolsOff: boolean;
+  readonly agent: Agent;
+  readonly messages: readonly ModelMessage[];
+  readonly stop: Stop;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly emit: (...drafts: readonly EventDraft[]) => void;
+  readonly onError: (error: unknown) => void;
+}

@@ -1,0 +1,132 @@
+import type { AskRequest } from "../agent/ask.ts";
+import { askedIn } from "../agent/ask.ts";
+import { isDefiniteFailure } from "../agent/tool.ts";
+import { wellFormed } from "../protocol/copy-json.ts";
+import type { EventDraft } from "../protocol/event.ts";
+import { askDigest } from "../protocol/read-thread.ts";
+import type { Json, StepError } from "../protocol/values.ts";
+import type { Ending, RunCall } from "./attempt.ts";
+import { encodeResult } from "./encode-result.ts";
+import { triesOf } from "./next-action.ts";
+
+/** One call may ask this often; what asks on and on never gets done. */
+const MAX_QUESTIONS = 8;
+
+/** The event an ending becomes: a question, a failed attempt that may be tried again, or the settlement of the call. */
+export function endingEvent(end: Ending, options: RunCall): EventDraft | Promise<EventDraft> {
+  switch (end.type) {
+    case "returned": {
+      const question = askedIn(end.output);
+      return question ? questionEvent(question, options) : succeeded(end.output, options);
+    }
+    case "stopped":
+      return failed(options, "stopped", "Stopped while it ran; it may have had an effect.", "unknown");
+    case "not-started":
+      return failed(options, "stopped", "Stopped before it could start.", "none");
+    case "hook-failed":
+      options.onError(end.error);
+      return failed(options, "tool-error", "A check of the app failed.", end.ran ? "unknown" : "none");
+    case "timed-out":
+      return attemptEvent(end, options, "timed-out", `It took longer than ${options.timeoutMs} ms.`);
+    case "threw":
+      options.onError(end.error);
+      return attemptEvent(end, options, "tool-error", messageOf(end.error));
+    default:
+      return end satisfies never;
+  }
+}
+
+function failed(
+  { runId, call }: RunCall,
+  code: StepError["code"],
+  message: string,
+  effect?: "unknown" | "none",
+): EventDraft {
+  const { callId, attempt } = call;
+  return { type: "call-settled", runId, callId, attempt, outcome: "failed", error: { code, message }, effect };
+}
+
+/** Tried again while tries are left; what may have had its effect only where the same key makes that safe. */
+function attemptEvent(
+  end: Ending & { type: "timed-out" | "threw" },
+  options: RunCall,
+  code: "timed-out" | "tool-error",
+  message: string,
+): EventDraft {
+  const { runId, call, clock } = options;
+  const { tool } = options.tool;
+  const definite = end.type === "threw" && isDefiniteFailure(end.error) ? end.error : undefined;
+  const tries = triesOf(call);
+  const mayRetry = tries <= tool.maxRetries && definite?.retry !== false && (tool.idempotent || end.type === "threw");
+  if (!mayRetry || !isWorthIt(end, options)) {
+    return failed(options, code, message, end.type === "timed-out" ? "unknown" : undefined);
+  }
+  const { delayMs, factor, maxDelayMs, jitter } = tool.retry;
+  const pause = Math.min(maxDelayMs, delayMs * factor ** (tries - 1)) * (1 - jitter * clock.random());
+  const { callId, attempt } = call;
+  const retryAt = clock.now() + Math.round(pause);
+  return {
+    type: "attempt-failed",
+    runId,
+    callId,
+    attempt,
+    error: { code, message },
+    retryAt,
+    definite: definite && true,
+  };
+}
+
+function isWorthIt(end: Ending & { type: "timed-out" | "threw" }, { tool, call, onError }: RunCall): boolean {
+  try {
+    const error = end.type === "threw" ? end.error : new DOMException("The tool took too long.", "TimeoutError");
+    return tool.tool.retry.when(error, call.attempt);
+  } catch (error) {
+    onError(error);
+    return false;
+  }
+}
+
+/** A tool that needs a person. The same question again, after its answer, would be asked for ever. */
+function questionEvent({ kind, prompt, schema, url, expiresInMs }: AskRequest, options: RunCall): EventDraft {
+  const { runId, call, clock } = options;
+  const text = wellFormed(String(prompt).slice(0, 2_000));
+  const same = call.decision?.action === "answer" && call.ask?.prompt === text && call.ask.url === url;
+  if (same || call.earlier.length >= MAX_QUESTIONS) {
+    return failed(options, "unresolved", `It asked again what was answered already: ${text}`, "none");
+  }
+  return {
+    type: "decision-requested",
+    runId,
+    callId: call.callId,
+    kind,
+    digest: askDigest(call),
+    prompt: text,
+    schema,
+    url,
+    expiresAt: expiresInMs !== undefined && expiresInMs >= 0 ? clock.now() + expiresInMs : undefined,
+  };
+}
+
+function succeeded(output: unknown, options: RunCall): EventDraft {
+  const { runId, call, tool, onError } = options;
+  const { callId, attempt } = call;
+  const encoded = encodeResult(output);
+  let toModel: Json | undefined;
+  try {
+    toModel = tool.tool.toModel ? encodeResult(tool.tool.toModel(output)) : undefined;
+  } catch (error) {
+    onError(error); // the effect happened; the model reads the plain output instead
+  }
+  return { type: "call-settled", runId, callId, attempt, outcome: "succeeded", output: encoded, toModel };
+}
+
+/** What a tool chose to say: its error's message. A thrown non-error says nothing we could show. */
+function messageOf(error: unknown): string {
+  try {
+    const message = error instanceof Error ? error.message : error;
+    if (typeof message === "string" && message !== "") return wellFormed(message.slice(0, 2_000));
+  } catch {
+    // an error whose message throws says nothing either
+  }
+  return "The tool failed.";
+}

@@ -1,0 +1,45 @@
+import type { Call, Run, Thread, Turn } from "./thread.ts";
+
+/** The run that asked for a sub-agent's run, and the call that did. */
+export function parentOf(thread: Thread, run: Run): { readonly run: Run; readonly call: Call } | undefined {
+  if (run.parentCallId === undefined) return undefined;
+  for (const parent of thread.active) {
+    const call = parent.turn?.calls.find(({ callId }) => callId === run.parentCallId);
+    if (call) return { run: parent, call };
+  }
+  return undefined;
+}
+
+/** Identifies a question about a call that is not its approval: an answer to another one finds no door. */
+export function askDigest(call: Call): string {
+  return `${call.digest}.a${call.attempt}.${call.earlier.length + (call.decision ? 1 : 0)}`;
+}
+
+/** What a turn says, its texts in one. */
+export function textOf(turn: Turn): string {
+  return turn.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+/** Where a call stands: its run, its turn and itself. Searches active runs first. */
+export function findCall(thread: Thread, callId: string): { run: Run; turn: Turn; call: Call } | undefined {
+  for (const run of thread.active) {
+    const found = findInRun(run, callId);
+    if (found) return found;
+  }
+  for (let index = thread.runs.length - 1; index >= 0; index--) {
+    const run = thread.runs[index];
+    const found = run && findInRun(run, callId);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The current turn first: nearly every call that is looked for is there. */
+function findInRun(run: Run, callId: string): { run: Run; turn: Turn; call: Call } | undefined {
+  for (let index = run.turns.length; index >= 0; index--) {
+    const turn = run.turns[index] ?? run.turn;
+    const call = turn?.calls.find((candidate) => candidate.callId === callId);
+    if (turn && call) return { run, turn, call };
+  }
+  return undefined;
+}
