@@ -3,11 +3,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
 const TAG = String.raw`(?:#\d+|[A-Z]-\d+|[A-Z](?:\d\d|\+))`;
-const TAGS = String.raw`\[(${TAG}(?: ${TAG})*)\]`;
+/** One or more groups, each in brackets with a space behind. */
+const TAGS = String.raw`((?:\[${TAG}(?: ${TAG})*\] )+)`;
 const ROW = new RegExp(String.raw`^\| (${TAG}) \|`);
 /** A title is a string literal that begins with tags: an argument of `test`, or a cell of its table. */
-const TITLE = new RegExp(String.raw`(\.(?:skip|todo)\()?(["'\x60])${TAGS} ((?:\\.|(?!\2).)*)\2`, "g");
-const IN_NAME = new RegExp(`(?:^| > )${TAGS} `, "g");
+const TITLE = new RegExp(String.raw`(\.(?:skip|todo)\()?(["'\x60])${TAGS}((?:\\.|(?!\2).)*)\2`, "g");
+const IN_NAME = new RegExp(`(?:^| > )${TAGS}`, "g");
 const CASE = /^case (\d+) of (\d+)\b/;
 
 /** The rows of docs/rules.md. */
@@ -18,7 +19,7 @@ export function readRules(markdown) {
     const id = cells[0];
     const cases = cells.length === 4 ? Number(cells[1]) : 1;
     const status = cells.at(-1);
-    return [{ id, cases, demand: cells.at(-2), status, exempt: /^(not ours|later): ./.test(status) }];
+    return [{ id, cases, demand: cells.at(-2), status, exempt: /^(not ours because|later:) ./.test(status) }];
   });
 }
 
@@ -28,9 +29,13 @@ export function readTitles(root) {
   return folders.flatMap(testFiles).flatMap((path) => {
     const file = relative(root, path);
     return [...readFileSync(path, "utf8").matchAll(TITLE)].flatMap(([, left, , tags, title]) =>
-      left ? [] : [{ file, tags: tags.split(" "), title }],
+      left ? [] : [{ file, tags: tagsIn(tags), title }],
     );
   });
+}
+
+function tagsIn(text) {
+  return text.match(new RegExp(TAG, "g")) ?? [];
 }
 
 function testFiles(folder) {
@@ -48,7 +53,7 @@ export function titlesOfList(root, list) {
     const found = [...name.matchAll(IN_NAME)];
     const last = found.at(-1);
     if (!last) return [];
-    const tags = [...new Set(found.flatMap(([, tags]) => tags.split(" ")))];
+    const tags = [...new Set(found.flatMap(([, tags]) => tagsIn(tags)))];
     return [{ file: relative(root, file), tags, title: name.slice(last.index + last[0].length) }];
   });
 }

@@ -25,9 +25,11 @@ describe("docs/rules.md", () => {
 
 describe("the check of rows and tests", () => {
   const rules = readRules(
-    ["| #1 | 2 | Two cases. | as is |", "| M-1 | A rule. | restated: so |", "| L04 | A row. | not ours: why |"].join(
-      "\n",
-    ),
+    [
+      "| #1 | 2 | Two cases. | as is |",
+      "| M-1 | A rule. | restated: so |",
+      "| L04 | A row. | not ours because so |",
+    ].join("\n"),
   );
   const title = (tags: string, text: string) => ({ file: "a.test.ts", tags: tags.split(" "), title: text });
   const both = [title("#1 M-1", "case 1 of 2: a"), title("#1", "case 2 of 2: b")];
@@ -53,9 +55,9 @@ describe("the check of rows and tests", () => {
   });
 
   it("reads the tags of groups for their tests", () => {
-    const list = [{ name: "[M-7 #1] limits > [L04] case 1 of 2: a > b", file: "/r/x.test.ts" }];
+    const list = [{ name: "[M-7 #1] limits > [L04] [L05] case 1 of 2: a > b", file: "/r/x.test.ts" }];
     expect(titlesOfList("/r", list)).toEqual([
-      { file: "x.test.ts", tags: ["M-7", "#1", "L04"], title: "case 1 of 2: a > b" },
+      { file: "x.test.ts", tags: ["M-7", "#1", "L04", "L05"], title: "case 1 of 2: a > b" },
     ]);
   });
 });

@@ -14,6 +14,15 @@ export type { QuestionToolOptions } from "./agent/question-tool.ts";
 export { questionTool } from "./agent/question-tool.ts";
 export type { Limits } from "./agent/rules.ts";
 export type { StopContext, StopWhen } from "./agent/stop-when.ts";
+export {
+  afterTool,
+  allOf,
+  callsAbove,
+  contentMatches,
+  firstOf,
+  tokensAbove,
+  toolCalled,
+} from "./agent/stop-when.ts";
 export type { RetryOptions, ToolOptions } from "./agent/tool.ts";
 export { DefiniteFailure, tool } from "./agent/tool.ts";
 export type { ToolContext } from "./agent/tool-context.ts";
@@ -22,6 +31,8 @@ export type { ToolRunErrorCode } from "./errors.ts";
 export { isToolRunError, ToolRunError } from "./errors.ts";
 export type { Model, ModelMessage, ModelPart, ModelRequest, ToolSpec } from "./model/model.ts";
 export { ModelError } from "./model/model.ts";
+export type { HistoryOptions } from "./model/shape-history.ts";
+export type { ResultInfo, ResultOptions } from "./model/shape-result.ts";
 export type { EventType, ThreadEvent } from "./protocol/event.ts";
 export type { User } from "./protocol/typed.ts";
 export type { Json } from "./protocol/values.ts";

@@ -1,4 +1,6 @@
 import type { Model, ModelError, ToolSpec } from "../model/model.ts";
+import type { HistoryOptions } from "../model/shape-history.ts";
+import type { ResultOptions } from "../model/shape-result.ts";
 import type { TypedAgent, TypedTool, User } from "../protocol/typed.ts";
 import type { Json } from "../protocol/values.ts";
 import type { Gate } from "./gate.ts";
@@ -26,6 +28,10 @@ export interface Agent<Tools extends Readonly<Record<string, Tool>> = Readonly<R
   readonly stopWhen: readonly StopWhen[];
   readonly gate: Gate | undefined;
   readonly hooks: Hooks;
+  readonly history: HistoryOptions | undefined;
+  readonly results: ResultOptions;
+  /** Its tools by the names the model calls them by. */
+  readonly wireNames: ReadonlyMap<string, string>;
   readonly modelRetry: ((error: ModelError) => boolean) | undefined;
   readonly rules: Rules;
 }

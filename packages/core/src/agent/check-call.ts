@@ -4,6 +4,7 @@ import { canonicalJson } from "../protocol/digest.ts";
 import type { Json, StepError } from "../protocol/values.ts";
 import { isJson } from "../protocol/values-schema.ts";
 import type { Agent, AgentTool } from "./agent.ts";
+import { inexactMessage, inexactNumber } from "./exact-json.ts";
 import { parseWith } from "./schema.ts";
 
 /** At most this much text may be a call's arguments. */
@@ -26,6 +27,8 @@ export function checkCall(agent: Agent, name: string, inputText: string): Checke
   } catch {
     return refused(inputText, `The arguments of ${name} are not valid JSON.`);
   }
+  const inexact = inexactNumber(inputText);
+  if (inexact !== undefined) return refused(inputText, `The arguments of ${name}: ${inexactMessage(inexact)}`);
   if (!isJson(value)) return refused(inputText, `The arguments of ${name} are nested too deep.`);
   return checkInput(agent, name, value as Json); // JSON.parse gives JSON
 }

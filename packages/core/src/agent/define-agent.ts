@@ -2,6 +2,11 @@ import { ToolRunError } from "../errors.ts";
 import type { ModelInput } from "../model/ai-sdk.ts";
 import { toModel } from "../model/ai-sdk.ts";
 import type { ModelError } from "../model/model.ts";
+import type { HistoryOptions } from "../model/shape-history.ts";
+import { checkHistoryOptions } from "../model/shape-history.ts";
+import type { ResultOptions } from "../model/shape-result.ts";
+import { checkResultOptions } from "../model/shape-result.ts";
+import { wireNames, wireToolName } from "../model/tool-name.ts";
 import { canonicalJson, hashText } from "../protocol/digest.ts";
 import type { User } from "../protocol/typed.ts";
 import type { Agent, AgentTool, Tool } from "./agent.ts";
@@ -21,6 +26,10 @@ export interface AgentOptions<Tools extends Readonly<Record<string, Tool>>> exte
   /** Decides over all tools, together with each tool's own `approval`. Of several, each may deny. */
   readonly policy?: Policy<Tools> | readonly Policy<Tools>[] | undefined;
   readonly hooks?: Hooks | undefined;
+  /** How a long history is made to fit. @defaultValue it goes out whole */
+  readonly history?: HistoryOptions | undefined;
+  /** What the model reads of results. What a person sees stays the output. */
+  readonly results?: ResultOptions | undefined;
   /** False for a model failure that is not worth another attempt. @defaultValue what the failure says of itself */
   readonly modelRetry?: ((error: ModelError) => boolean) | undefined;
   /** @defaultValue "assistant" */
@@ -30,7 +39,7 @@ export interface AgentOptions<Tools extends Readonly<Record<string, Tool>>> exte
 }
 
 const KINDS: readonly unknown[] = ["server", "agent", "question", "browser"];
-const NAME = /^[A-Za-z_$][\w$-]{0,63}$/;
+const MAX_NAME_CHARS = 200;
 
 /**
  * Model, instructions, tools, policy and limits.
@@ -41,6 +50,8 @@ export function defineAgent<const Tools extends Readonly<Record<string, Tool>> =
 ): Agent<Tools> {
   const tools = new Map(Object.entries(options.tools ?? {}).map(([name, tool]) => [name, agentTool(name, tool)]));
   const model = toModel(options.model);
+  checkHistoryOptions(options.history ?? {});
+  checkResultOptions(options.results ?? {});
   return {
     name: options.name ?? "assistant",
     version: options.version ?? hashText([...tools.values()].map((tool) => tool.hash).join()).slice(0, 12),
@@ -50,7 +61,7 @@ export function defineAgent<const Tools extends Readonly<Record<string, Tool>> =
     instructions: options.instructions,
     tools,
     specs: [...tools.values()].map(({ name, tool }) => ({
-      name,
+      name: wireToolName(name),
       description: tool.description,
       inputSchema: tool.inputJsonSchema,
     })),
@@ -58,6 +69,9 @@ export function defineAgent<const Tools extends Readonly<Record<string, Tool>> =
     stopWhen: listOf(options.stopWhen),
     gate: options.gate,
     hooks: options.hooks ?? {},
+    history: options.history,
+    results: options.results ?? {},
+    wireNames: wireNames(tools.keys()),
     modelRetry: options.modelRetry,
     rules: makeRules(options, tools),
   };
@@ -70,11 +84,8 @@ function agentTool(name: string, tool: Tool): AgentTool {
       `tools.${name} is not a tool: make it with tool, agentTool, questionTool or browserTool.`,
     );
   }
-  if (!NAME.test(name)) {
-    throw new ToolRunError(
-      "invalid-config",
-      `"${name}" cannot be a tool's name: use up to 64 letters, digits, _ and -, beginning with a letter.`,
-    );
+  if (name === "" || name.length > MAX_NAME_CHARS) {
+    throw new ToolRunError("invalid-config", `A tool's name must have 1 to ${MAX_NAME_CHARS} characters: "${name}".`);
   }
   const { inputJsonSchema, readOnly, destructive } = tool;
   return { name, tool, hash: hashText(canonicalJson([name, inputJsonSchema, readOnly, destructive])) };

@@ -1,13 +1,14 @@
 /** Only a text with such a run of digits or such an exponent can hold a number that a double cannot. */
 const SUSPICIOUS = /\d{16}|\d[eE]\+?\d{3}/;
 
-/** Strings, to be passed over, and numbers with their fraction and exponent. */
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(\.\d+)?([eE][+-]?\d+)?/gs;
+/** Strings, to be passed over, and numbers with their fraction and exponent. It never goes back over a text. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\d+(\.\d+)?([eE][+-]?\d+)?/gs;
 
 /**
  * The first number in a JSON text that `JSON.parse` would silently turn into another one: an integer with more digits
  * than a double holds, or anything too large for it. Ids have 19 digits these days, and a rounded id is somebody
- * else's. Fractions and exponents are approximate by their form and pass. Undefined when every number is kept.
+ * else's. Fractions and exponents are approximate by their form and pass, and so does an integer that comes back with
+ * the same digits, as every number does that JavaScript wrote. Undefined when every number is kept.
  */
 export function inexactNumber(text: string): string | undefined {
   if (!SUSPICIOUS.test(text)) return undefined;
@@ -29,5 +30,5 @@ function isInexact(literal: string, fraction: string | undefined, exponent: stri
   if (Number.isSafeInteger(value) || exponent !== undefined) return false;
   if (fraction !== undefined && /[1-9]/.test(fraction)) return false;
   const whole = fraction === undefined ? literal : literal.slice(0, -fraction.length);
-  return BigInt(whole) !== BigInt(value);
+  return String(value) !== whole && BigInt(whole) !== BigInt(value);
 }

@@ -18,6 +18,8 @@ export interface RunCall {
   readonly stop: Stop;
   /** False once the lease is over: asked again when a hook took its time before the tool. */
   readonly mayStart: () => boolean;
+  /** What the person, or the agent above, asked for last. */
+  readonly question: () => string;
   readonly clock: Clock;
   readonly emit: (draft: EventDraft) => void;
   readonly onError: (error: unknown) => void;

@@ -123,7 +123,12 @@ function take(part: ModelPart, options: CallModel, turn: Turn): void {
     }
     case "call": {
       const known = turn.calls.get(part.id);
-      if (known?.complete && known.name === part.name && known.input === part.input) return; // the same call again
+      if (
+        known?.complete &&
+        known.name === (options.agent.wireNames.get(part.name) ?? part.name) &&
+        known.input === part.input
+      )
+        return; // the same call again
       // Some servers give every call of an answer one id: what differs is another call.
       const key = known?.complete ? `${part.id}#${turn.calls.size}` : part.id;
       const call = propose(key, part.name, options, turn, part.id);
@@ -156,10 +161,11 @@ function propose(key: string, name: string, options: CallModel, turn: Turn, prov
     throw new ModelError(`The model asked for more than ${MAX_CALLS} calls in one answer.`, { retryable: true });
   }
   const callId = options.newId();
-  const call: Proposed = { callId, providerId, name, input: "", complete: false, opaque: undefined };
+  const tool = options.agent.wireNames.get(name) ?? name;
+  const call: Proposed = { callId, providerId, name: tool, input: "", complete: false, opaque: undefined };
   turn.calls.set(key, call);
   const { runId, turn: number, attempt } = options;
-  options.emit({ type: "call-proposed", runId, callId, turn: number, attempt, name });
+  options.emit({ type: "call-proposed", runId, callId, turn: number, attempt, name: tool });
   return call;
 }
 

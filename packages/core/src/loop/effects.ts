@@ -1,4 +1,4 @@
-import { promptOf } from "../model/prompt.ts";
+import { promptOf, questionOf } from "../model/prompt.ts";
 import type { EventDraft, ThreadEvent } from "../protocol/event.ts";
 import { findCall } from "../protocol/read-thread.ts";
 import type { Thread } from "../protocol/thread.ts";
@@ -65,6 +65,7 @@ export function createEffects(options: LoopContext): Effects {
         idempotencyKey: event.key,
         timeoutMs: Math.min(tool.tool.timeoutMs, options.budgetEndsAt - clock.monotonic()),
         stop,
+        question: () => questionOf(thread, found.run),
         mayStart: () => clock.monotonic() < mayStartUntil,
         clock,
         emit: (draft: EventDraft) => queue.push(draft),

@@ -18,19 +18,34 @@ const UNREADABLE = "[could not be read]";
  * `JSON.stringify` makes of it; maps, sets, errors and binary data become readable; the rest is told by its kind.
  */
 export function encodeResult(value: unknown, maxChars: number = MAX_OUTPUT_CHARS): Json {
+  return encodeSized(value, maxChars).json;
+}
+
+/** The same with the size of its JSON text, for whoever gives less of it on. */
+export function encodeSized(
+  value: unknown,
+  maxChars: number = MAX_OUTPUT_CHARS,
+): { readonly json: Json; readonly chars: number } {
   const walk: Walk = { left: LOOK_AHEAD * maxChars, above: [] };
   try {
     const made = toJson(value, walk) ?? null;
-    if (made === UNREADABLE && value !== made) return "[This result could not be read.]";
+    if (made === UNREADABLE && value !== made) return UNREAD;
     const text = JSON.stringify(made);
     const whole = text.includes("\\ud") ? text.replace(HALF_CHARACTER, "$1\uFFFD") : text;
-    if (walk.left >= 0 && text.length <= maxChars) return whole === text ? made : (JSON.parse(whole) as Json); // of JSON.stringify
-    if (typeof value === "string") return cut(value, maxChars, false);
-    return cut(typeof made === "string" ? made : whole, maxChars, walk.left < 0);
+    if (walk.left >= 0 && text.length <= maxChars) {
+      return { json: whole === text ? made : (JSON.parse(whole) as Json), chars: text.length }; // of JSON.stringify
+    }
+    const json =
+      typeof value === "string"
+        ? cut(value, maxChars, false)
+        : cut(typeof made === "string" ? made : whole, maxChars, walk.left < 0);
+    return { json, chars: json.length };
   } catch {
-    return "[This result could not be read.]";
+    return UNREAD;
   }
 }
+
+const UNREAD = { json: "[This result could not be read.]", chars: 33 } as const;
 
 /** JSON.stringify escapes half characters, and only those: whoever reads the history later must not fail on them. */
 const HALF_CHARACTER = /(?<!\\)((?:\\\\)*)\\ud[0-9a-f]{3}/g;

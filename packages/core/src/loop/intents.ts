@@ -146,7 +146,8 @@ function gone(run: Run, { callId, attempt }: Call): EventDraft {
 /** An open question whose time is over: recorded by whoever notices first. */
 export function expireEvents(run: Run, call: Call): readonly EventDraft[] {
   const { runId } = run;
-  const { callId, digest } = call;
+  const { callId } = call;
+  const digest = call.ask?.digest ?? call.digest;
   return [
     { type: "decision-recorded", runId, callId, action: "expire", via: "clock", digest, key: "", bodyHash: "" },
     { type: "call-settled", runId, callId, outcome: "not-run", reason: "expired", effect: "none" },

@@ -1,4 +1,5 @@
 import type { Agent } from "../agent/agent.ts";
+import { saysStop } from "../agent/stop-when.ts";
 import { copyJson, wellFormed } from "../protocol/copy-json.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import { textOf } from "../protocol/read-thread.ts";
@@ -57,7 +58,7 @@ async function conditionsOf(agent: Agent, run: Run, turn: Turn): Promise<Verdict
   };
   for (const condition of agent.stopWhen) {
     const said = await condition(context);
-    if (said !== undefined && said !== false) {
+    if (saysStop(said)) {
       return { verdict: "stop", reason: typeof said === "string" ? said : undefined };
     }
   }

@@ -1,6 +1,7 @@
 import { checkPairing } from "../model/check-pairing.ts";
 import type { ModelMessage } from "../model/model.ts";
 import { ModelError } from "../model/model.ts";
+import { shapeHistory } from "../model/shape-history.ts";
 import type { CallModel } from "./model-call.ts";
 
 /** The history as it goes out: what the app's hook makes of it, still paired. */
@@ -8,12 +9,16 @@ export async function messagesFor(
   { agent, messages, ...at }: CallModel,
   signal: AbortSignal,
 ): Promise<readonly ModelMessage[]> {
+  const { onError } = at;
+  const shaped = agent.history
+    ? await Promise.race([shapeHistory(messages, agent.history, { signal, onError }), stopped(signal)])
+    : messages;
   const { beforeModel } = agent.hooks;
-  if (!beforeModel) return messages;
+  if (!beforeModel) return shaped;
   const { user, threadId, runId, turn } = at;
-  const work = hooked(() => beforeModel({ user, threadId, runId, turn, messages: structuredClone([...messages]) }));
+  const work = hooked(() => beforeModel({ user, threadId, runId, turn, messages: structuredClone([...shaped]) }));
   const changed = (await Promise.race([work, stopped(signal)]))?.messages;
-  if (!changed) return messages;
+  if (!changed) return shaped;
   await hooked(() => checkPairing(changed));
   return changed;
 }

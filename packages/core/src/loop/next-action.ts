@@ -290,6 +290,12 @@ function mayStartAgain(thread: Thread): boolean {
   return outcome !== "stopped" && outcome !== "failed";
 }
 
+/** True when nothing can happen before somebody writes: no stream stays open for that. */
+export function isAtRest(thread: Thread): boolean {
+  const root = rootOf(thread);
+  return !root || (root.status === "waiting" && thread.driverId === null);
+}
+
 function activeMs(thread: Thread, now: number, me: Me): number {
   const running = me.epoch !== null && thread.activeAt > 0 ? Math.max(0, now - thread.activeAt) : 0;
   return thread.activeMs + running;

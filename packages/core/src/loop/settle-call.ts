@@ -1,12 +1,14 @@
 import type { AskRequest } from "../agent/ask.ts";
 import { askedIn } from "../agent/ask.ts";
 import { isDefiniteFailure } from "../agent/tool.ts";
+import { MAX_RESULT_CHARS, shapeResult } from "../model/shape-result.ts";
 import { wellFormed } from "../protocol/copy-json.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import { askDigest } from "../protocol/read-thread.ts";
 import type { Json, StepError } from "../protocol/values.ts";
 import type { Ending, RunCall } from "./attempt.ts";
-import { encodeResult } from "./encode-result.ts";
+import { encodeResult, encodeSized } from "./encode-result.ts";
+import { RULE_MS } from "./in-time.ts";
 import { triesOf } from "./next-action.ts";
 
 /** One call may ask this often; what asks on and on never gets done. */
@@ -107,17 +109,29 @@ function questionEvent({ kind, prompt, schema, url, expiresInMs }: AskRequest, o
   };
 }
 
-function succeeded(output: unknown, options: RunCall): EventDraft {
-  const { runId, call, tool, onError } = options;
+/** The output is what a person sees; the model reads it through the tool's `toModel` and the agent's `results`. */
+function succeeded(output: unknown, options: RunCall): EventDraft | Promise<EventDraft> {
+  const { runId, call, tool, agent, onError } = options;
   const { callId, attempt } = call;
-  const encoded = encodeResult(output);
+  const { json, chars } = encodeSized(output);
+  const settled = (toModel: Json | undefined): EventDraft => ({
+    ...{ type: "call-settled", runId, callId, attempt, outcome: "succeeded", output: json },
+    toModel,
+  });
   let toModel: Json | undefined;
   try {
     toModel = tool.tool.toModel ? encodeResult(tool.tool.toModel(output)) : undefined;
   } catch (error) {
     onError(error); // the effect happened; the model reads the plain output instead
   }
-  return { type: "call-settled", runId, callId, attempt, outcome: "succeeded", output: encoded, toModel };
+  const { process, extract, maxChars = MAX_RESULT_CHARS } = agent.results;
+  if (toModel === undefined && !process && !extract && chars <= maxChars) return settled(undefined);
+  const signal = new AbortController();
+  const work = { tool: call.tool, input: call.input, question: options.question(), encode: encodeResult, onError };
+  const shaped = shapeResult(toModel === undefined ? json : toModel, { ...work, signal: signal.signal }, agent.results);
+  if (!(shaped instanceof Promise)) return settled(shaped === undefined ? toModel : shaped);
+  const cancel = options.clock.after(RULE_MS, () => signal.abort(new DOMException("Too slow.", "TimeoutError")));
+  return shaped.finally(cancel).then((value) => settled(value === undefined ? toModel : value));
 }
 
 /** What a tool chose to say: its error's message. A thrown non-error says nothing we could show. */

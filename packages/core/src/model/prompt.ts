@@ -6,6 +6,7 @@ import type { RunOutcome } from "../protocol/values.ts";
 import { argumentsOf, isDeniedByPerson, resultOf } from "./call-result.ts";
 import { checkPairing } from "./check-pairing.ts";
 import type { AssistantPart, ModelMessage } from "./model.ts";
+import { wireToolName } from "./tool-name.ts";
 
 /**
  * How every text begins that the app says to the model. It goes out in the user's role, the only one that every
@@ -131,12 +132,20 @@ function turnMessages(turn: Turn, ids: "provider" | "own"): TurnMessages {
     if (part.type === "text") return part.text === "" ? [] : [part];
     const call = part.type === "call" ? turn.calls[part.index] : undefined;
     if (!call || !isReal(call)) return [];
-    return [{ type: "call", id: idOf(call), name: call.tool, inputText: argumentsOf(call), opaque: call.opaque }];
+    return [
+      {
+        type: "call",
+        id: idOf(call),
+        name: wireToolName(call.tool),
+        inputText: argumentsOf(call),
+        opaque: call.opaque,
+      },
+    ];
   });
   const messages: ModelMessage[] = [];
   if (parts.length > 0) messages.push({ role: "assistant", parts, opaque: turn.opaque });
   if (calls.length > 0) {
-    const results = calls.map((call) => ({ id: idOf(call), name: call.tool, ...resultOf(call) }));
+    const results = calls.map((call) => ({ id: idOf(call), name: wireToolName(call.tool), ...resultOf(call) }));
     messages.push({ role: "tool", results });
   }
   const used = calls.map(idOf);
@@ -194,6 +203,13 @@ function remembered(owner: Turn | Run, message: ModelMessage): ModelMessage {
   const known = notes.get(owner) ?? message;
   notes.set(owner, known);
   return known;
+}
+
+/** What a run was asked for last: the person's words, or the task of a sub-agent. */
+export function questionOf(thread: Thread, run: Run): string {
+  const message = run.depth > 0 ? taskOf(thread, run) : thread.messages.at(-1);
+  const parts = message && "parts" in message ? message.parts : [];
+  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
 /** What a sub-agent was asked to do: the `prompt` of the call that started it. */

@@ -43,11 +43,17 @@ export async function answerEvents(
     const error = { code: "failed", message: decision.error } as const;
     return [recorded(run, call, writer, decision, via), { ...settled, outcome: "failed", error, effect: "none" }];
   }
-  const value = await inTime(engine.clock, answerOf(tool, ask, decision.value ?? null), RULE_MS, LATE);
+  const value = await inTime(engine.clock, answerOf(tool, ask, givenValue(decision)), RULE_MS, LATE);
   if (value === LATE) throw new ToolRunError("unavailable", "The answer could not be checked in time; try again.");
   const record = recorded(run, call, writer, { ...decision, value }, via);
   // A tool that asked starts again with the answer; where the question was all there was, it is the result.
   return tool.answer ? [record, { ...settled, outcome: "succeeded", output: value }] : [record];
+}
+
+/** @throws `bad-request` for neither value nor error: what is missing must not count as an answer. */
+function givenValue({ value }: DecisionBody): Json {
+  if (value !== undefined) return value;
+  throw new ToolRunError("bad-request", "An answer needs a value or an error.");
 }
 
 /** @throws `invalid-input`, with issues: the step still waits. */
@@ -83,7 +89,7 @@ export function resolveInterrupted(
       if (decision.error !== undefined) {
         return [record, { ...settled, outcome: "failed", error: { code: "failed", message: decision.error } }];
       }
-      return [record, { ...settled, outcome: "succeeded", output: decision.value ?? null }];
+      return [record, { ...settled, outcome: "succeeded", output: givenValue(decision) }];
     default:
       throw new ToolRunError("not-waiting", 'This step was interrupted: it takes "retry", "skip" or "answer".');
   }

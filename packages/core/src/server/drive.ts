@@ -2,6 +2,7 @@ import type { Agent } from "../agent/agent.ts";
 import type { LoopContext } from "../loop/context.ts";
 import { endRun } from "../loop/end-run.ts";
 import { createEventQueue } from "../loop/event-queue.ts";
+import { isAtRest } from "../loop/next-action.ts";
 import type { Commit, Proposal } from "../loop/run-loop.ts";
 import { runLoop } from "../loop/run-loop.ts";
 import { isControl } from "../protocol/event.ts";
@@ -118,9 +119,8 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
 
   /** Promise 4: a run that was handed over goes on without anybody looking. */
   async function afterwards(): Promise<void> {
-    const root = rootOf(known);
-    if (root?.status !== "running" || known.driverId !== null) return;
-    await engine.wake?.(id, { dueAt: root.dueAt });
+    if (isAtRest(known) || known.driverId !== null) return;
+    await engine.wake?.(id, { dueAt: rootOf(known)?.dueAt });
   }
 }
 

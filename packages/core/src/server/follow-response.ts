@@ -1,8 +1,9 @@
+import { isAtRest } from "../loop/next-action.ts";
 import type { User } from "../protocol/typed.ts";
 import { accessOf, may, within } from "./access.ts";
 import type { Engine } from "./engine.ts";
 import type { Followed } from "./follow-thread.ts";
-import { followThread, frameOf, isAtRest } from "./follow-thread.ts";
+import { followThread, frameOf } from "./follow-thread.ts";
 import { linkSignals } from "./link-signals.ts";
 import { snapshotBody } from "./snapshot-body.ts";
 import type { OpenThread } from "./thread-log.ts";

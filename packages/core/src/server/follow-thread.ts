@@ -1,3 +1,4 @@
+import { isAtRest } from "../loop/next-action.ts";
 import type { ThreadEvent } from "../protocol/event.ts";
 import type { Frame } from "../protocol/frame.ts";
 import { toFrame } from "../protocol/frame.ts";
@@ -5,7 +6,6 @@ import { projectEvent } from "../protocol/project.ts";
 import { reduceThread } from "../protocol/reduce-thread.ts";
 import { parseEvent } from "../protocol/stored-event.ts";
 import type { Thread } from "../protocol/thread.ts";
-import { rootOf } from "../protocol/thread.ts";
 import type { StoredEvent } from "../store/thread-store.ts";
 import type { Engine } from "./engine.ts";
 import type { OpenThread } from "./thread-log.ts";
@@ -23,12 +23,6 @@ export type Followed =
     }
   | { readonly type: "reset"; readonly open: OpenThread }
   | { readonly type: "removed" };
-
-/** True when nothing can happen before somebody writes: no stream stays open for that. */
-export function isAtRest(thread: Thread): boolean {
-  const root = rootOf(thread);
-  return !root || (root.status === "waiting" && thread.driverId === null);
-}
 
 /** Everything after a cursor, until the thread is at rest, removed, or the signal aborts. */
 export async function* followThread(

@@ -1,4 +1,5 @@
 import { ToolRunError } from "../errors.ts";
+import { isAtRest } from "../loop/next-action.ts";
 import type { DecisionBody, MessageBody } from "../protocol/request-schema.ts";
 import type { AnyStep } from "../protocol/step.ts";
 import type { User, View } from "../protocol/typed.ts";
@@ -10,7 +11,7 @@ import { whileStarting } from "./active-runs.ts";
 import type { DecisionResult } from "./decide.ts";
 import { decide } from "./decide.ts";
 import type { AccessAction, Engine } from "./engine.ts";
-import { followThread, isAtRest } from "./follow-thread.ts";
+import { followThread } from "./follow-thread.ts";
 import type { SnapshotBody } from "./snapshot-body.ts";
 import { snapshotBody } from "./snapshot-body.ts";
 import { readThread } from "./thread-log.ts";

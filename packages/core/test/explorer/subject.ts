@@ -4,10 +4,10 @@
  */
 export { defineAgent } from "../../src/agent/define-agent.ts";
 export { tool } from "../../src/agent/tool.ts";
+export { isAtRest } from "../../src/loop/next-action.ts";
 export { openFor } from "../../src/server/access.ts";
 export { createEngine } from "../../src/server/create-tool-run.ts";
 export { decide } from "../../src/server/decide.ts";
-export { isAtRest } from "../../src/server/follow-thread.ts";
 export { stopRun } from "../../src/server/threads.ts";
 export { createVerbs, post } from "../../src/server/verbs.ts";
 export { takeOver } from "../../src/server/write.ts";

@@ -182,7 +182,7 @@ describe("a tool that returns", () => {
           throw new Error("no");
         },
       }),
-      "[This result could not be read.]",
+      { total: "[could not be read]" },
     ],
     [
       "a value whose getter throws",
