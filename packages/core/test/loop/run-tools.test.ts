@@ -182,7 +182,7 @@ describe("a tool that returns", () => {
           throw new Error("no");
         },
       }),
-      { total: "[could not be read]" },
+      "[This result could not be read.]",
     ],
     [
       "a value whose getter throws",
@@ -191,7 +191,7 @@ describe("a tool that returns", () => {
           throw new Error("no");
         },
       }),
-      "[This result could not be read.]",
+      { total: "[could not be read]" },
     ],
     ["a map", () => new Map([["a", 1]]), {}],
     ["not a number", () => Number.NaN, null],
