@@ -1,9 +1,9 @@
 import * as z from "zod";
-import type { Agent } from "../../src/agent/agent.ts";
+import type { Agent, Tool } from "../../src/agent/agent.ts";
 import type { ToolContext } from "../../src/agent/tool-context.ts";
 import type { Model, ModelPart, ModelRequest } from "../../src/model/model.ts";
 import type { Json } from "../../src/protocol/values.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Scenario, ScenarioTool } from "./scenario.ts";
 import { INPUT } from "./scenario.ts";
 
 /** The functions under test, real or mutated. */
@@ -17,25 +17,56 @@ export interface Workplace {
 
 /** An agent whose every step is the scheduler's. Making one is slow: worlds of a scenario share it, by `at`. */
 export function makeAgent(subject: Subject, scenario: Scenario, at: () => Workplace): Agent {
-  const tools = Object.entries(scenario.tools ?? {}).map(([name, options]) => {
-    const { readOnly, idempotent, expiresInMs } = options;
-    return [
+  const made = new Map<string, Tool>();
+  // A sub-agent's tools come before it in the list.
+  for (const [name, options] of Object.entries(scenario.tools ?? {})) {
+    made.set(
       name,
-      subject.tool({
-        description: name,
-        inputSchema: z.object({ amount: z.number() }),
-        ...{ readOnly, idempotent, timeoutMs: 600_000, maxRetries: idempotent ? 1 : 0 },
-        approval: expiresInMs === undefined ? undefined : { ask: { expiresInMs } },
-        execute: (input, context) => at().execute(name, input, context),
-      }),
-    ] as const;
-  });
+      makeTool(subject, name, options, (tools) => agentWith(subject, scenario, at, made, tools), at),
+    );
+  }
+  return agentWith(subject, scenario, at, made, undefined);
+}
+
+/** The scenario's agent, or the one below it that calls these tools. */
+function agentWith(
+  subject: Subject,
+  scenario: Scenario,
+  at: () => Workplace,
+  tools: ReadonlyMap<string, Tool>,
+  calls: readonly string[] | undefined,
+): Agent {
+  const own = [...tools].filter(([name]) => calls === undefined || calls.includes(name));
   return subject.defineAgent({
-    model: scriptOf(scenario, () => at()),
-    tools: Object.fromEntries(tools),
+    model: scriptOf(calls ?? scenario.calls ?? [], at),
+    tools: Object.fromEntries(own),
     modelSilenceMs: 600_000,
     limits: { timeMs: 3_600_000 },
-    ...scenario.agent,
+    ...(calls ? {} : scenario.agent),
+  });
+}
+
+function makeTool(
+  subject: Subject,
+  name: string,
+  options: ScenarioTool,
+  agentOf: (calls: readonly string[]) => Agent,
+  at: () => Workplace,
+): Tool {
+  const { readOnly, idempotent, expiresInMs } = options;
+  const inputSchema = z.object({ amount: z.number() });
+  const common = { description: name, inputSchema };
+  if (options.agent) return subject.agentTool({ ...common, agent: agentOf(options.agent) });
+  if (options.question)
+    return subject.questionTool({ ...common, answerSchema: inputSchema, prompt: () => "How much?" });
+  return subject.tool({
+    ...common,
+    ...{ readOnly, idempotent, timeoutMs: 600_000, maxRetries: idempotent ? 1 : 0 },
+    approval: expiresInMs === undefined ? undefined : { ask: { expiresInMs } },
+    execute: (input, context) =>
+      options.asks && context.answer === undefined
+        ? subject.ask({ prompt: "Which account?" })
+        : at().execute(name, input, context),
   });
 }
 
@@ -44,13 +75,12 @@ export function answerTo(messages: number): string {
   return `read ${messages} done`;
 }
 
-/** Calls the scenario's tools once for each run, then answers in two pieces how many messages it has read. */
-function scriptOf(scenario: Scenario, at: () => Workplace): Model {
+/** Calls these tools once for each run, then answers in two pieces how many messages it has read. */
+function scriptOf(wanted: readonly string[], at: () => Workplace): Model {
   return {
     async *stream(request, signal) {
       const place = at();
       await place.modelStep(signal);
-      const wanted = scenario.calls ?? [];
       if (wanted.length > 0 && !hasResults(request)) {
         for (const [index, name] of wanted.entries()) yield toCall(`c${index}`, name);
         yield { type: "end", reason: "tools" };

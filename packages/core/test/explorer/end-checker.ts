@@ -70,7 +70,7 @@ function failing(world: World): Fail {
 function checkCalls({ log, executions }: World, fail: Fail): void {
   const stopped = new Set(log.events.flatMap((event) => (event.type === "stop-requested" ? [event.runId] : [])));
   for (const [callId, facts] of log.calls) {
-    if (stopped.has(facts.runId)) continue;
+    if (stopped.size > 0 && log.thread.runs.some(({ runId }) => runId === facts.runId)) continue;
     const approved = log.events.some(
       (event) => event.type === "decision-recorded" && event.callId === callId && event.action === "approve",
     );
@@ -88,8 +88,10 @@ function checkTexts({ log }: World, fail: Fail): void {
     if (event.type !== "run-ended" || event.outcome !== "completed") continue;
     const lastTurn = log.events.findLast((other) => other.type === "turn-started" && other.runId === event.runId);
     const read = log.events.filter((other) => other.type === "message-added" && other.seq < (lastTurn?.seq ?? 0));
-    const expected = answerTo(read.length);
+    const child = log.thread.runs.some((run) => run.runId === event.runId && run.depth > 0);
+    const expected = answerTo(child ? 1 : read.length); // a sub-agent reads its task
     if (event.text !== expected) fail("I5", `the answer is "${event.text}"; the model said "${expected}"`);
+    if (child) continue; // its words are the result of a step
     const shown = view.messages
       .filter((message) => message.role === "assistant" && message.runId === event.runId)
       .flatMap((message) => message.parts)

@@ -9,6 +9,8 @@ interface CallFacts {
   readonly runId: string;
   readonly readyDigest: string;
   digest: string;
+  /** Digest of the open question. */
+  asked: string;
   input: string;
   key: string;
   attempts: number;
@@ -52,6 +54,8 @@ export function createLogChecker(
   const ended = new Set<string>();
   const stopped = new Set<string>();
   const retryKeys = new Set<string>();
+  /** Runs of sub-agents, and the runs that asked for them. */
+  const parents = new Map<string, string>();
   let thread = emptyThread(id);
   let epoch = 0;
   let owned = false;
@@ -81,12 +85,18 @@ export function createLogChecker(
       epoch = Math.max(epoch, event.epoch);
       owned = true;
     }
-    if (event.type === "run-waiting" || event.type === "run-handed-over" || event.type === "run-ended") owned = false;
+    const closes = event.type === "run-waiting" || event.type === "run-handed-over" || event.type === "run-ended";
+    if (closes && !parents.has(event.runId ?? "")) owned = false;
+  };
+
+  const isStopped = (runId: string): boolean => {
+    const parent = parents.get(runId);
+    return stopped.has(runId) || (parent !== undefined && isStopped(parent));
   };
 
   const started = (event: ThreadEvent & { type: "call-started" }, call: CallFacts): void => {
     if (event.attempt !== call.attempts + 1) fail("I1", event, `attempt ${event.attempt} after ${call.attempts}`);
-    if (call.refused || call.settled || stopped.has(call.runId) || ended.has(call.runId)) {
+    if (call.refused || call.settled || isStopped(call.runId) || ended.has(call.runId)) {
       fail("I2", event, "a call starts after its refusal");
     }
     if (event.digest !== call.digest) fail("I2", event, "its digest is not the approved one");
@@ -112,10 +122,10 @@ export function createLogChecker(
       retryKeys.add(once);
     } else if (call.decisions > 1 && !call.interrupted) fail("I6", event, "a second decision of one question");
     // An interruption is a question of its own, about the same digest at that attempt.
-    const asked = call.interrupted ? `${call.digest}.${call.attempts}` : call.digest;
+    const asked = call.interrupted ? `${call.digest}.${call.attempts}` : call.asked;
     if (event.digest !== asked) fail("I2", event, "a decision about another step than shown");
     call.interrupted = false;
-    if (event.action === "approve" || event.action === "retry") call.mayStart = true;
+    if (["approve", "retry", "answer"].includes(event.action)) call.mayStart = true;
     if (event.action === "deny" || event.action === "expire" || event.action === "skip") call.refused = true;
     if (event.newDigest !== undefined) call.digest = event.newDigest;
     if (event.input !== undefined) call.input = JSON.stringify(event.input);
@@ -127,7 +137,16 @@ export function createLogChecker(
       if (calls.has(event.callId)) fail("I1", event, "a call is ready twice");
       tools.set(event.callId, event.tool);
       calls.set(event.callId, {
-        ...{ runId, digest, readyDigest: digest, input: JSON.stringify(input), key: "", attempts: 0, failures: 0 },
+        ...{
+          runId,
+          digest,
+          asked: digest,
+          readyDigest: digest,
+          input: JSON.stringify(input),
+          key: "",
+          attempts: 0,
+          failures: 0,
+        },
         ...{ settled: false, interrupted: false, refused: false, decisions: 0, mayStart: false, lastEpoch: 0 },
       });
     }
@@ -138,7 +157,12 @@ export function createLogChecker(
     if (event.type === "attempt-failed" && event.definite) call.failures++;
     if (event.type === "attempt-failed") call.mayStart = true;
     if (event.type === "call-interrupted") call.interrupted = true;
-    if (event.type === "decision-requested" && call.decisions > 0) fail("I6", event, "asked again after an answer");
+    if (event.type === "decision-requested") {
+      if (call.decisions > 0 && event.kind === "approval") fail("I6", event, "asked again after an answer");
+      if (call.decisions > 0 && event.digest === call.asked) fail("I6", event, "one digest for two questions");
+      call.decisions = 0;
+      call.asked = event.digest;
+    }
     if (event.type === "call-settled") {
       if (call.settled) fail("I1", event, "a call is settled twice");
       if (ended.has(call.runId)) fail("I1", event, "a call is settled after its run's end");
@@ -157,6 +181,9 @@ export function createLogChecker(
       if (event.seq !== events.length) fail("I1", event, `seq ${event.seq} is at place ${events.length}`);
       ownership(event);
       onCall(event);
+      if (event.type === "run-started" && event.parentCallId !== undefined) {
+        parents.set(event.runId ?? "", calls.get(event.parentCallId)?.runId ?? "");
+      }
       if (event.type === "stop-requested") stopped.add(event.runId ?? "");
       if (event.type === "run-ended") {
         if (ended.has(event.runId ?? "")) fail("I1", event, "a run ends twice");

@@ -6,5 +6,4 @@ export const notCovered: Readonly<Record<string, string>> = {
   A19: "one version of the code drives here",
   A20: "nobody removes a thread here: the store's conformance suite",
   A22: "a property of the digest alone",
-  A24: "child runs do not exist yet",
 };

@@ -1,10 +1,11 @@
 import type { DecisionBody } from "../../src/protocol/request-schema.ts";
 import type { Thread } from "../../src/protocol/thread.ts";
 import { openAsk, rootOf } from "../../src/protocol/thread.ts";
+import type { AskKind } from "../../src/protocol/values.ts";
 import type { Engine } from "../../src/server/engine.ts";
 import type { Subject } from "./agents.ts";
 import type { Post } from "./scenario.ts";
-import { EDITED } from "./scenario.ts";
+import { ANSWER, EDITED } from "./scenario.ts";
 
 /** The definite answer to a write, or `unavailable`, after which it is sent again. */
 export interface Answer {
@@ -25,6 +26,11 @@ export interface Request {
 }
 
 const USER = { id: "clerk" };
+const WANTED: Partial<Readonly<Record<Post["act"], AskKind>>> = {
+  retry: "interrupted",
+  skip: "interrupted",
+  answer: "question",
+};
 
 /** Fixes what a person presses, from what is on their screen. Undefined while there is nothing to press. */
 export function pressed(post: Post, thread: Thread, threadId: string): Request | undefined {
@@ -35,13 +41,14 @@ export function pressed(post: Post, thread: Thread, threadId: string): Request |
   }
   if (post.act === "stop") return runId === "" ? undefined : { post, threadId, runId, decision: undefined };
   const calls = thread.active.flatMap((run) => run.turn?.calls ?? []);
-  const wanted = post.act === "retry" || post.act === "skip" ? "interrupted" : "approval";
+  const wanted = WANTED[post.act] ?? "approval";
   const call = calls.find((candidate) => openAsk(candidate)?.kind === wanted);
   const ask = call && openAsk(call);
   if (!call || !ask) return undefined;
   const action = post.act === "edit" ? "approve" : post.act;
   const input = post.act === "edit" ? EDITED : undefined;
-  return { post, threadId, runId, decision: { callId: call.callId, digest: ask.digest, action, input } };
+  const value = post.act === "answer" ? ANSWER : undefined;
+  return { post, threadId, runId, decision: { callId: call.callId, digest: ask.digest, action, input, value } };
 }
 
 /** One try of a request on one server. */

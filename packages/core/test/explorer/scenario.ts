@@ -5,7 +5,7 @@ import type { Json } from "../../src/protocol/values.ts";
 
 /** One write of one person. Sent again with the same key until there is a definite answer. */
 export interface Post {
-  readonly act: "send" | "approve" | "edit" | "deny" | "retry" | "skip" | "stop";
+  readonly act: "send" | "approve" | "edit" | "deny" | "answer" | "retry" | "skip" | "stop";
   readonly key: string;
   /** Servers it goes to, in order: the next one when a server died or could not say. */
   readonly to: readonly string[];
@@ -24,6 +24,12 @@ export interface ScenarioTool {
   readonly definite?: boolean | undefined;
   /** Never ends unless it is aborted. */
   readonly silent?: boolean | undefined;
+  /** Asks a person before it does anything. */
+  readonly asks?: boolean | undefined;
+  /** Is itself a question to a person. */
+  readonly question?: boolean | undefined;
+  /** Is a sub-agent that calls these tools. */
+  readonly agent?: readonly string[] | undefined;
 }
 
 export interface Scenario {
@@ -45,5 +51,7 @@ export interface Scenario {
 
 /** The input every scripted call has. */
 export const INPUT: Json = { amount: 1 };
+/** What a person answers. */
+export const ANSWER: Json = { amount: 3 };
 /** What a person makes of it. */
 export const EDITED: Json = { amount: 2 };

@@ -7,6 +7,7 @@ const APPROVE: Post = { act: "approve", key: "yes", to: ["B", "A"] };
 const PAY = { servers: ["A", "B"], tools: { pay: {} }, calls: ["pay"] } as const;
 
 const isAsked = (thread: Thread): boolean => callsOf(thread).some((call) => openAsk(call)?.kind === "approval");
+const isQuestion = (thread: Thread): boolean => callsOf(thread).some((call) => openAsk(call)?.kind === "question");
 const isRunning = (thread: Thread): boolean => rootOf(thread) !== undefined;
 const isStarted = (thread: Thread): boolean => callsOf(thread).some((call) => call.status === "running");
 const hasEnded = (thread: Thread): boolean => thread.runs.length > 0;
@@ -132,6 +133,54 @@ export const scenarios: readonly Scenario[] = [
     ...PAY,
     tools: { pay: { silent: true } },
     people: [[SEND, { ...APPROVE, to: ["A"] }], [{ act: "stop", key: "stop", to: ["A"], when: isStarted }]],
+  },
+  {
+    name: "a sub-agent asks for an approval",
+    servers: ["A", "B"],
+    tools: { pay: {}, helper: { agent: ["pay"] } },
+    calls: ["helper"],
+    people: [[SEND, APPROVE]],
+    follows: 1,
+  },
+  {
+    name: "a stop while a sub-agent waits",
+    servers: ["A", "B"],
+    tools: { pay: {}, helper: { agent: ["pay"] } },
+    calls: ["helper"],
+    people: [[SEND], [{ act: "stop", key: "stop", to: ["B", "A"], when: isAsked }]],
+  },
+  {
+    name: "a sub-agent two levels down, taken over",
+    servers: ["A", "B"],
+    tools: { find: { readOnly: true }, helper: { agent: ["find"] }, boss: { agent: ["helper"] } },
+    calls: ["boss"],
+    people: [[SEND]],
+    follows: 1,
+  },
+  {
+    name: "a question",
+    servers: ["A", "B"],
+    tools: { question: { question: true } },
+    calls: ["question"],
+    people: [[SEND, { act: "answer", key: "three", to: ["B", "A"] }]],
+  },
+  {
+    name: "a question answered twice at once",
+    servers: ["A", "B"],
+    tools: { question: { question: true } },
+    calls: ["question"],
+    people: [
+      [SEND, { act: "answer", key: "three", to: ["B", "A"] }],
+      [{ act: "answer", key: "also three", to: ["A"], when: isQuestion }],
+    ],
+  },
+  {
+    name: "a tool that asks on its way",
+    servers: ["A", "B"],
+    tools: { pay: { asks: true } },
+    calls: ["pay"],
+    people: [[SEND, APPROVE, { act: "answer", key: "this one", to: ["B", "A"] }]],
+    follows: 1,
   },
   {
     name: "followers drive",
