@@ -21,7 +21,7 @@ export function inexactNumber(text: string): string | undefined {
 /** What the model is told about it. */
 export function inexactMessage(literal: string): string {
   const shown = literal.length > 40 ? `${literal.slice(0, 40)}…` : literal;
-  return `The number ${shown} has more digits than a number can hold: send it as a string.`;
+  return `The number ${shown} cannot be held exactly: send it as a string.`;
 }
 
 function isInexact(literal: string, fraction: string | undefined, exponent: string | undefined): boolean {

@@ -64,7 +64,7 @@ function limitsOf(limits: Limits): RunLimits {
     repeats:
       repeated === false
         ? null
-        : { count: repeatCount(repeated.count), follows: ("then" in repeated && repeated.then) || "note" },
+        : { count: repeatCount(repeated.count), follows: ("follows" in repeated && repeated.follows) || "note" },
     failures:
       failed === false
         ? null

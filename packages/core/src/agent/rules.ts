@@ -29,7 +29,7 @@ export interface Limits {
    */
   readonly repeats?:
     | number
-    | { readonly count: number; readonly then?: "note" | "warn" | "stop" | undefined }
+    | { readonly count: number; readonly follows?: "note" | "warn" | "stop" | undefined }
     | false
     | undefined;
   /** Failed calls in a row, after which the model answers without tools. @defaultValue 3 */

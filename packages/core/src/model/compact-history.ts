@@ -1,7 +1,7 @@
 import { wellFormed } from "../protocol/copy-json.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
 import type { ModelMessage } from "./model.ts";
-import { isThenable, orAbort } from "./or-abort.ts";
+import { isStopped, isThenable, orAbort } from "./or-abort.ts";
 import { NOTE_PREFIX } from "./prompt.ts";
 
 /** When a history is shortened, and to what. */
@@ -23,7 +23,7 @@ export interface CompactOptions {
 export interface CompactWork {
   /** Ends the wait for a summary; the request then goes out with the plain note. */
   readonly signal?: AbortSignal | undefined;
-  /** Gets the failure of a summary. */
+  /** Gets the failure of a summary; a stop is none. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Called when messages are left out that were not before. Must not throw. */
   readonly onCompacted?: ((compacted: Compacted) => void) | undefined;
@@ -42,18 +42,16 @@ interface Cut {
   readonly leftOut: number;
   readonly text: string;
   readonly note: ModelMessage;
-  readonly reminder: string | undefined;
 }
 
-/** Cuts by whoever summarised and by the first message that is kept. They live as long as the message. */
-const cuts = new WeakMap<object, WeakMap<ModelMessage, Cut>>();
-const NO_SUMMARISER = {};
+/** Cuts by the settings they were made with and the first message that is kept. They live as long as both. */
+const cuts = new WeakMap<CompactOptions, WeakMap<ModelMessage, Cut>>();
 
 /**
  * A history that fits: system messages as they are, one note about what was left out, and the end, which begins with a
  * message of a person. So no turn is split and no call loses its result, whatever a provider makes of them. A cut is
- * kept until the history outgrows it again: each summary is paid for once, and requests keep their beginning. Returns
- * `messages` itself when it fits or cannot be cut. Never rejects.
+ * kept until the history outgrows it again: with the same `options` object each summary is paid for once, and requests
+ * keep their beginning. Returns `messages` itself when it fits or cannot be cut. Never rejects.
  */
 export function compactHistory(
   messages: readonly ModelMessage[],
@@ -78,12 +76,12 @@ export function compactHistory(
     work.onCompacted?.({ messages: leftOut, savedTokens: estimateTokens(messages) - estimateTokens(compacted) });
     return compacted;
   };
+  const signal = work.signal ?? new AbortController().signal;
   const fail = (error: unknown): readonly ModelMessage[] => {
-    work.onError?.(error);
+    if (!isStopped(signal)) work.onError?.(error);
     return finish(before ? `${before.text}\n${plainText(older.length)}` : plainText(leftOut), false);
   };
   if (!summarise) return finish(plainText(leftOut), true);
-  const signal = work.signal ?? new AbortController().signal;
   const said = (text: unknown): readonly ModelMessage[] => {
     if (typeof text === "string" && text.trim() !== "") return finish(summaryText(text, leftOut), true);
     return fail(new TypeError("summarise gave no text."));
@@ -124,10 +122,9 @@ function isFromPerson(message: ModelMessage): boolean {
   return first?.type !== "text" || !first.text.startsWith(NOTE_PREFIX);
 }
 
-function cutsOf({ summarise }: CompactOptions): WeakMap<ModelMessage, Cut> {
-  const by = summarise ?? NO_SUMMARISER;
-  const known = cuts.get(by) ?? new WeakMap<ModelMessage, Cut>();
-  cuts.set(by, known);
+function cutsOf(options: CompactOptions): WeakMap<ModelMessage, Cut> {
+  const known = cuts.get(options) ?? new WeakMap<ModelMessage, Cut>();
+  cuts.set(options, known);
   return known;
 }
 
@@ -139,7 +136,7 @@ function latestCut(messages: readonly ModelMessage[], options: CompactOptions): 
     const cut = message?.role === "user" ? known.get(message) : undefined;
     // A message may have moved: what stands before it must be as much as was summarised.
     if (!cut || cut.leftOut !== messages.slice(0, at).filter(isTalk).length) continue;
-    return cut.at === at && cut.reminder === options.reminder ? cut : makeCut({ ...cut, at }, options);
+    return { ...cut, at };
   }
   return undefined;
 }
@@ -147,7 +144,7 @@ function latestCut(messages: readonly ModelMessage[], options: CompactOptions): 
 function makeCut({ at, leftOut, text }: Pick<Cut, "at" | "leftOut" | "text">, { reminder }: CompactOptions): Cut {
   const words = reminder ? `${text}\n\n${reminder}` : text;
   const note: ModelMessage = { role: "user", parts: [{ type: "text", text: wellFormed(NOTE_PREFIX + words) }] };
-  return { at, leftOut, text, note, reminder };
+  return { at, leftOut, text, note };
 }
 
 function apply({ at, note }: Cut, messages: readonly ModelMessage[]): readonly ModelMessage[] {

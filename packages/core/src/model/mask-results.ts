@@ -1,5 +1,6 @@
 import { resultTokens } from "./estimate-tokens.ts";
 import type { ModelMessage, ToolResult } from "./model.ts";
+import { wireToolName } from "./tool-name.ts";
 
 /** Which old results leave the history. */
 export interface MaskOptions {
@@ -7,7 +8,7 @@ export interface MaskOptions {
   readonly olderThanTurns?: number | undefined;
   /** Smaller ones are not worth it. @defaultValue 500 */
   readonly atLeastTokens?: number | undefined;
-  /** Tools whose results are always kept, by the names in the messages. */
+  /** Tools whose results are always kept. */
   readonly keep?: readonly string[] | undefined;
 }
 
@@ -61,7 +62,7 @@ const placeholders = new WeakMap<ToolResult, ToolResult>();
 function maskMessage(message: ToolMessage, options: MaskOptions, fresh: { results: number; savedTokens: number }) {
   const { atLeastTokens = 500, keep = [] } = options;
   const results = message.results.map((result) => {
-    if (result.isError || resultTokens(result) < atLeastTokens || keep.includes(result.name)) return result;
+    if (result.isError || resultTokens(result) < atLeastTokens || isKept(result, keep)) return result;
     const known = placeholders.get(result);
     if (known) return known;
     const made = placeholderFor(result);
@@ -78,6 +79,11 @@ function maskMessage(message: ToolMessage, options: MaskOptions, fresh: { result
   const masked: ToolMessage = { role: "tool", results };
   maskedMessages.set(message, masked);
   return masked;
+}
+
+/** A developer writes a tool's own name; a message has the model's. */
+function isKept({ name }: ToolResult, keep: readonly string[]): boolean {
+  return keep.some((tool) => wireToolName(tool) === name);
 }
 
 function placeholderFor(result: ToolResult): ToolResult {

@@ -18,3 +18,8 @@ export async function orAbort<Value>(work: PromiseLike<Value>, signal: AbortSign
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
+
+/** True when somebody stopped the work. A stop is no failure, other than a time limit. */
+export function isStopped(signal: AbortSignal): boolean {
+  return signal.aborted && signal.reason instanceof Error && signal.reason.name === "AbortError";
+}
