@@ -1,10 +1,10 @@
 import type { Issue } from "../errors.ts";
 import { isToolRunError } from "../errors.ts";
+import { inexactMessage, inexactNumber } from "../model/exact-json.ts";
 import { canonicalJson } from "../protocol/digest.ts";
 import type { Json, StepError } from "../protocol/values.ts";
 import { isJson } from "../protocol/values-schema.ts";
 import type { Agent, AgentTool } from "./agent.ts";
-import { inexactMessage, inexactNumber } from "./exact-json.ts";
 import { parseWith } from "./schema.ts";
 
 /** At most this much text may be a call's arguments. */

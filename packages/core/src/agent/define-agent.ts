@@ -69,7 +69,7 @@ export function defineAgent<const Tools extends Readonly<Record<string, Tool>> =
     stopWhen: listOf(options.stopWhen),
     gate: options.gate,
     hooks: options.hooks ?? {},
-    history: options.history,
+    history: historyOf(options.history, tools),
     results: options.results ?? {},
     wireNames: wireNames(tools.keys()),
     modelRetry: options.modelRetry,
@@ -89,6 +89,16 @@ function agentTool(name: string, tool: Tool): AgentTool {
   }
   const { inputJsonSchema, readOnly, destructive } = tool;
   return { name, tool, hash: hashText(canonicalJson([name, inputJsonSchema, readOnly, destructive])) };
+}
+
+/** A placeholder says that the tool can be called again: by default none stands for what a tool changed. */
+function historyOf(
+  history: HistoryOptions | undefined,
+  tools: ReadonlyMap<string, AgentTool>,
+): HistoryOptions | undefined {
+  if (!history?.mask || history.mask.keep) return history;
+  const keep = [...tools.values()].filter(({ tool }) => !tool.readOnly).map(({ name }) => name);
+  return { ...history, mask: { ...history.mask, keep } };
 }
 
 function listOf<Item>(value: Item | readonly Item[] | undefined): readonly Item[] {

@@ -57,7 +57,8 @@ const OVER = new DOMException("The answer is over.", "AbortError");
 /** Reads to the end part. Silence is a failure: before the first part and between any two. */
 async function readAnswer(options: CallModel, turn: Turn, abort: AbortController): Promise<void> {
   const { agent, toolsOff, clock } = options;
-  const messages = await messagesFor(options, abort.signal);
+  const cutOff = stopped(abort.signal);
+  const messages = await Promise.race([messagesFor(options, abort.signal), cutOff]);
   const request = { messages, tools: toolsOff ? [] : agent.specs };
   const silenceMs = agent.modelSilenceMs;
   let heardAt = clock.monotonic();
@@ -71,7 +72,6 @@ async function readAnswer(options: CallModel, turn: Turn, abort: AbortController
     });
   };
   watch(silenceMs);
-  const cutOff = stopped(abort.signal);
   const read = async (): Promise<void> => {
     for await (const parts of agent.model.stream(request, abort.signal)) {
       if (abort.signal.aborted) return;
@@ -188,7 +188,7 @@ async function closingEvents(options: CallModel, turn: Turn): Promise<EventDraft
     const { threadId, user } = options;
     const asked = calls.map(({ name, input }) => ({ tool: name, input }));
     const { finishReason, usage } = ended;
-    await hooked(() =>
+    await hooked(options.clock, () =>
       afterModel({ user, threadId, runId, turn: number, text: turn.text, calls: asked, finishReason, usage }),
     );
   }

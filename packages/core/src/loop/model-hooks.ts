@@ -1,35 +1,56 @@
 import { checkPairing } from "../model/check-pairing.ts";
 import type { ModelMessage } from "../model/model.ts";
 import { ModelError } from "../model/model.ts";
+import type { HistoryOptions } from "../model/shape-history.ts";
 import { shapeHistory } from "../model/shape-history.ts";
+import type { Clock } from "./clock.ts";
+import { inTime, RULE_MS } from "./in-time.ts";
 import type { CallModel } from "./model-call.ts";
 
-/** The history as it goes out: what the app's hook makes of it, still paired. */
-export async function messagesFor(
-  { agent, messages, ...at }: CallModel,
-  signal: AbortSignal,
-): Promise<readonly ModelMessage[]> {
-  const { onError } = at;
-  const shaped = agent.history
-    ? await Promise.race([shapeHistory(messages, agent.history, { signal, onError }), stopped(signal)])
-    : messages;
+/** The history as it goes out: shortened, and what the app's hook makes of it, still paired. */
+export async function messagesFor(options: CallModel, signal: AbortSignal): Promise<readonly ModelMessage[]> {
+  const { agent, clock, user, threadId, runId, turn } = options;
+  const messages = agent.history ? await shortened(options, agent.history, signal) : options.messages;
   const { beforeModel } = agent.hooks;
-  if (!beforeModel) return shaped;
-  const { user, threadId, runId, turn } = at;
-  const work = hooked(() => beforeModel({ user, threadId, runId, turn, messages: structuredClone([...shaped]) }));
-  const changed = (await Promise.race([work, stopped(signal)]))?.messages;
-  if (!changed) return shaped;
-  await hooked(() => checkPairing(changed));
-  return changed;
+  if (!beforeModel) return messages;
+  const changed = await hooked(clock, () =>
+    beforeModel({ user, threadId, runId, turn, messages: structuredClone([...messages]) }),
+  );
+  if (!changed?.messages) return messages;
+  await hooked(clock, () => checkPairing(changed.messages));
+  return changed.messages;
 }
 
-/** A hook that fails ends the run: nobody knows what it wanted to prevent. */
-export async function hooked<Value>(hook: () => Value): Promise<Awaited<Value>> {
+/** A summary is a model call itself, and may be as silent; without it the history says that something is missing. */
+async function shortened(
+  { agent, messages, clock, onError }: CallModel,
+  history: HistoryOptions,
+  signal: AbortSignal,
+): Promise<readonly ModelMessage[]> {
+  const own = new AbortController();
+  const cancel = clock.after(agent.modelSilenceMs, () => own.abort(new DOMException("Too slow.", "TimeoutError")));
+  const onStop = (): void => own.abort(signal.reason);
+  signal.addEventListener("abort", onStop, { once: true });
   try {
-    return await hook();
+    return await shapeHistory(messages, history, { signal: own.signal, onError });
+  } finally {
+    cancel();
+    signal.removeEventListener("abort", onStop);
+  }
+}
+
+const LATE = Symbol("late");
+
+/** A hook that fails, or thinks too long, ends the run: nobody knows what it wanted to prevent. */
+export async function hooked<Value>(clock: Clock, hook: () => Value): Promise<Awaited<Value>> {
+  let value: Awaited<Value> | typeof LATE;
+  try {
+    value = await inTime(clock, Promise.resolve(hook()), RULE_MS, LATE);
   } catch (cause) {
     throw new HookError("A model hook failed.", { retryable: false, cause });
   }
+  if (value === LATE) throw new HookError("A model hook did not answer in time.", { retryable: false });
+  return value as Awaited<Value>; // not late
 }
 
 /** What a model hook threw; never tried again. */

@@ -6,6 +6,8 @@ import type { LimitName, RunOutcome } from "../protocol/values.ts";
 import type { Action, Me } from "./action.ts";
 import { callKey, turnKey } from "./action.ts";
 import { failuresOf, gateRefusals, lastWhole, MAX_EVENTS, repeatsEnd, repeatsOf, rulesFor, usedUp } from "./limits.ts";
+import type { At, Open } from "./startable.ts";
+import { startable, triesOf } from "./startable.ts";
 
 /**
  * The only place that decides what happens next: pure, the first row that matches wins. Numbers are the
@@ -56,26 +58,6 @@ function drive(thread: Thread, root: Run, rules: Rules, now: number, me: Me): Ac
     if (action) return action;
   }
   return pause(at);
-}
-
-/** What the runs leave to wait for when none of them can move. */
-interface Open {
-  readonly waiting: Call[];
-  /** When the open questions run out. */
-  readonly expiries: number[];
-  /** When the next attempts of calls and turns are due. */
-  readonly retries: number[];
-  queued: boolean;
-}
-
-/** Where a driver stands while it looks at one run after the other. */
-interface At {
-  readonly thread: Thread;
-  /** Rules of the outermost agent. */
-  readonly root: Rules;
-  readonly now: number;
-  readonly me: Me;
-  readonly open: Open;
 }
 
 /** Rows 9 to 12 and 17 to 20 for one run; undefined when it can only wait. */
@@ -131,25 +113,6 @@ function recover(run: Run, lost: readonly Call[], rules: Rules): Action {
     return tool?.idempotent === true && triesOf(call) <= tool.maxRetries;
   });
   return again.length > 0 ? { type: "start", run, calls: again } : { type: "interrupt", run, calls: lost };
-}
-
-/** Rows 11 and 12: approved or allowed calls that may start now, and attempts whose time has come. */
-function startable(calls: readonly Call[], rules: Rules, { now, me, open }: At): readonly Call[] {
-  if (rules.holdTurn && calls.some((call) => openAsk(call))) return [];
-  const retries = calls.filter((call) => call.status === "running" && call.retryAt !== undefined);
-  for (const call of retries) if ((call.retryAt ?? 0) > now) open.retries.push(call.retryAt ?? 0);
-  const wanted = [...retries.filter((call) => (call.retryAt ?? 0) <= now), ...calls.filter(isQueued)];
-  const running = calls.filter((call) => call.status === "running" && call.retryAt === undefined);
-  const started: Call[] = [];
-  for (const call of wanted) {
-    const tool = toolRules(rules, call.tool);
-    const busy = [...running, ...started];
-    const alone = tool?.sequential || busy.some((other) => toolRules(rules, other.tool)?.sequential);
-    if (busy.length >= rules.concurrency || (alone && busy.length > 0)) break;
-    if ((tool?.timeoutMs ?? 0) > me.budgetLeftMs) open.queued = true;
-    else started.push(call);
-  }
-  return started;
 }
 
 /** Rows 17 to 20: the turn is over, or there is none yet. */
@@ -246,19 +209,9 @@ function isLast(reached: Run["limits"][number]): boolean {
   return reached.follows === "answer";
 }
 
-/** Starts that were tries: those that an answer began are none. */
-export function triesOf(call: Call): number {
-  const answered = [...call.earlier, call.decision].filter((decision) => decision?.action === "answer").length;
-  return call.attempt - answered;
-}
-
 function stopsRun(call: Call, rules: Rules): boolean {
   if (call.decision?.action !== "deny") return false;
   return rules.onDenied === "stop" || call.decision.stop === true;
-}
-
-function isQueued(call: Call): boolean {
-  return call.status === "queued" && call.verdict !== null;
 }
 
 function isExpired(call: Call, now: number): boolean {

@@ -61,7 +61,8 @@ async function attempt(options: RunCall, reports: Reports, abort: AbortControlle
     } catch (error) {
       return { type: "hook-failed", error, ran: false };
     }
-    if (options.stop.reason || !options.mayStart()) return { type: "not-started" };
+    // Its time may be over by now, and its end in the log.
+    if (abort.signal.aborted || options.stop.reason || !options.mayStart()) return { type: "not-started" };
   }
   const output = await execute(options, reports, abort);
   if (!afterTool || askedIn(output)) return { type: "returned", output };

@@ -8,8 +8,10 @@ import { askDigest } from "../protocol/read-thread.ts";
 import type { Json, StepError } from "../protocol/values.ts";
 import type { Ending, RunCall } from "./attempt.ts";
 import { encodeResult, encodeSized } from "./encode-result.ts";
-import { RULE_MS } from "./in-time.ts";
-import { triesOf } from "./next-action.ts";
+import { triesOf } from "./startable.ts";
+
+/** How long `results.extract` may take. */
+const EXTRACT_MS = 60_000;
 
 /** One call may ask this often; what asks on and on never gets done. */
 const MAX_QUESTIONS = 8;
@@ -126,12 +128,21 @@ function succeeded(output: unknown, options: RunCall): EventDraft | Promise<Even
   }
   const { process, extract, maxChars = MAX_RESULT_CHARS } = agent.results;
   if (toModel === undefined && !process && !extract && chars <= maxChars) return settled(undefined);
-  const signal = new AbortController();
+  const abort = new AbortController();
   const work = { tool: call.tool, input: call.input, question: options.question(), encode: encodeResult, onError };
-  const shaped = shapeResult(toModel === undefined ? json : toModel, { ...work, signal: signal.signal }, agent.results);
+  const shaped = shapeResult(toModel === undefined ? json : toModel, { ...work, signal: abort.signal }, agent.results);
   if (!(shaped instanceof Promise)) return settled(shaped === undefined ? toModel : shaped);
-  const cancel = options.clock.after(RULE_MS, () => signal.abort(new DOMException("Too slow.", "TimeoutError")));
-  return shaped.finally(cancel).then((value) => settled(value === undefined ? toModel : value));
+  // An excerpt is a model call's work; a stop, or its time, ends the wait and the model reads the output.
+  const { clock, stop } = options;
+  const cancel = clock.after(EXTRACT_MS, () => abort.abort(new DOMException("Too slow.", "TimeoutError")));
+  stop.listener = () => abort.abort(stop.reason);
+  if (stop.reason) stop.listener();
+  return shaped
+    .finally(() => {
+      cancel();
+      stop.listener = undefined;
+    })
+    .then((value) => settled(value === undefined ? toModel : value));
 }
 
 /** What a tool chose to say: its error's message. A thrown non-error says nothing we could show. */

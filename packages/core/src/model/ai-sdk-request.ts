@@ -1,5 +1,6 @@
 import type { Json, MessagePart } from "../protocol/values.ts";
 import { type ProviderMetadata, replayOf } from "./ai-sdk-replay.ts";
+import { quoteInexact } from "./exact-json.ts";
 import type { AssistantPart, ModelMessage, ModelRequest, ToolResult, ToolSpec } from "./model.ts";
 
 /** What an AI SDK model is called with, as far as we use it: the same in v2, v3 and v4. */
@@ -147,19 +148,12 @@ function toCallPart(call: Extract<AssistantPart, { type: "call" }>, metadata: Pr
  */
 function toInput(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(/\d{16}/.test(text) ? quoteUnsafeIntegers(text) : text);
+    const value: unknown = JSON.parse(quoteInexact(text));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch {
     // Falls through to the same answer as any other text that is no object.
   }
   return { invalidInput: text };
-}
-
-/** An integer that a number cannot hold goes out as text: rounded, it would name something else. */
-function quoteUnsafeIntegers(text: string): string {
-  return text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (token) =>
-    /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
-  );
 }
 
 function toResultPart({ id, name, output, isError }: ToolResult): ResultPart {

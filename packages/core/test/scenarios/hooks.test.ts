@@ -220,6 +220,8 @@ describe("[M-26] stopWhen", () => {
     expect(thread).toMatchObject({ outcome: "completed", code: "stop-when" });
     expect([act.ran, run.model.requests.length]).toEqual([[], 1]);
     expect((await run.thread(thread.id)).runs[0]?.reason).toBe("planned enough");
-    expect(await (await run.get(`/${thread.id}`)).text()).not.toContain("planned enough");
+    for (const path of ["", "/events?after=0"]) {
+      expect(await (await run.get(`/${thread.id}${path}`)).text()).not.toContain("planned enough");
+    }
   });
 });

@@ -18,6 +18,14 @@ export function inexactNumber(text: string): string | undefined {
   return undefined;
 }
 
+/** The same text with such numbers as strings: rounded, they would name something else. */
+export function quoteInexact(text: string): string {
+  if (!SUSPICIOUS.test(text)) return text;
+  return text.replace(TOKEN, (literal, fraction?: string, exponent?: string) =>
+    !literal.startsWith('"') && isInexact(literal, fraction, exponent) ? `"${literal}"` : literal,
+  );
+}
+
 /** What the model is told about it. */
 export function inexactMessage(literal: string): string {
   const shown = literal.length > 40 ? `${literal.slice(0, 40)}…` : literal;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { inexactMessage, inexactNumber } from "../../src/agent/exact-json.ts";
+import { inexactMessage, inexactNumber } from "../../src/model/exact-json.ts";
 
 describe("a number that a double cannot hold is found", () => {
   test.each<[string, string, string]>([
