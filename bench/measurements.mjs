@@ -1,4 +1,5 @@
 // What one process measures. Each returns numbers only; run.mjs sets them beside those of the limit.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { firstBytes } from "./first-bytes.mjs";
 import { drain, heapNow } from "./limit/measure.mjs";
 import { makePlan } from "./limit/plan.mjs";
@@ -8,6 +9,13 @@ import { endpointOf, respond, run, waitForPerson } from "./toolrun.mjs";
 
 const turns = makePlan({ rounds: 50, calls: 4 });
 const text = makePlan({ deltas: 20_000 });
+const written = makePlan({ rounds: 1, calls: 1, argBytes: 200 * 1_024 });
+const short = makePlan({ rounds: 10, calls: 4 });
+/** As many turns as a run may have. */
+const long = makePlan({ rounds: 248, calls: 4 });
+const slim = makePlan({ rounds: 100, calls: 4 });
+const heavy = makePlan({ rounds: 100, calls: 4, resultBytes: 4_096 });
+const plans = { short, long, slim, heavy };
 const limits = { floor, floorJoin };
 
 const WARM_MS = 2_500;
@@ -56,6 +64,19 @@ export const measurements = {
     const work = () => drainRun(text, subject);
     const bytesPerDelta = (await work()) / text.deltas;
     return { perDelta: (await microseconds(work)) / text.deltas, bytesPerDelta };
+  },
+  /** The same as Next runs handlers: every promise pays for the context it carries. */
+  async deltasInContext(subject) {
+    const context = new AsyncLocalStorage();
+    const work = () => context.run({}, () => drainRun(text, subject));
+    return { perDelta: (await microseconds(work)) / text.deltas };
+  },
+  async written(subject) {
+    return { ms: (await microseconds(() => drainRun(written, subject))) / 1_000 };
+  },
+  /** A run of our own, by the name of its plan. */
+  async turnsOf(name) {
+    return { perTurn: (await microseconds(() => run(plans[name]))) / plans[name].rounds };
   },
   firstByte: (subject) => firstBytes(subject),
   async fold() {

@@ -44,7 +44,7 @@ export const endpointOf = perPlan((plan, kind) => {
   const agent = defineAgent({
     model: storyModel(plan),
     tools: { noop },
-    limits: { turns: plan.rounds + 2, calls: plan.rounds * plan.calls + 1 },
+    limits: { turns: plan.rounds + 2, calls: plan.rounds * plan.calls + 1, repeats: false },
   });
   const store = memoryStore();
   const toolrun = createToolRun({ agent, store, identify: () => user, maxActiveRuns: 10_000 });
