@@ -59,6 +59,7 @@ async function readAnswer(options: CallModel, turn: Turn, abort: AbortController
   const { agent, toolsOff, clock } = options;
   const cutOff = stopped(abort.signal);
   const messages = await Promise.race([messagesFor(options, abort.signal), cutOff]);
+  abort.signal.throwIfAborted(); // stopped while the history was made
   const request = { messages, tools: toolsOff ? [] : agent.specs };
   const silenceMs = agent.modelSilenceMs;
   let heardAt = clock.monotonic();
@@ -76,9 +77,10 @@ async function readAnswer(options: CallModel, turn: Turn, abort: AbortController
     for await (const parts of agent.model.stream(request, abort.signal)) {
       if (abort.signal.aborted) return;
       heardAt = clock.monotonic();
-      if (isList(parts)) for (const part of parts) take(part, options, turn);
-      else take(parts, options, turn);
-      if (turn.end) return;
+      for (const part of isList(parts) ? parts : [parts]) {
+        take(part, options, turn);
+        if (turn.end) return;
+      }
     }
   };
   try {

@@ -1,7 +1,9 @@
+import { addUsage } from "../protocol/add-usage.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import { parentOf, textOf } from "../protocol/read-thread.ts";
 import type { Call, Run, Thread, Turn } from "../protocol/thread.ts";
 import { isSettled, turnsOf } from "../protocol/thread.ts";
+import type { Usage } from "../protocol/values.ts";
 import type { Action } from "./action.ts";
 import { agentFor } from "./agent-for.ts";
 import type { LoopContext } from "./context.ts";
@@ -32,6 +34,10 @@ type Ending = Pick<Action & { type: "end" }, "outcome" | "limit" | "code">;
 function closeRuns(thread: Thread, run: Run, ending: Ending): readonly EventDraft[] {
   const { outcome, limit, code } = ending;
   const runs = run.depth === 0 ? thread.active.toReversed() : [run];
+  const usageOf = (each: Run): Usage =>
+    runs
+      .filter((child) => parentOf(thread, child)?.run === each)
+      .reduce((sum, child) => addUsage(sum, usageOf(child)), each.usage);
   const ended = runs.flatMap((each): EventDraft[] => [
     ...(each.turn?.calls ?? []).flatMap((call) => closeCall(each, call, outcome === "stopped")),
     {
@@ -40,7 +46,7 @@ function closeRuns(thread: Thread, run: Run, ending: Ending): readonly EventDraf
       ...{ outcome, limit, code },
       reason: code === "stop-when" ? each.turn?.judged?.reason : undefined,
       text: each === run ? finalText(each, code === "stop-when") : "",
-      usage: each.usage,
+      usage: usageOf(each),
     },
   ]);
   const parent = parentOf(thread, run);

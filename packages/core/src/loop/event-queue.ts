@@ -81,11 +81,13 @@ function merge(last: EventDraft | undefined, next: EventDraft): EventDraft | und
  * proposed call stays where text follows it, because it holds the call's place among the parts.
  */
 export function withoutSuperseded(drafts: EventDraft[]): EventDraft[] {
-  const end = drafts.findLastIndex((draft) => draft.type === "turn-ended");
-  if (end <= 0) return drafts;
-  const lastText = drafts.findLastIndex((draft) => draft.type === "text-added");
   return drafts.filter((draft, index) => {
-    if (index > end) return true;
-    return draft.type !== "call-input-added" && (draft.type !== "call-proposed" || index < lastText);
+    if (draft.type !== "call-input-added" && draft.type !== "call-proposed") return true;
+    const isOf =
+      (type: string) =>
+      (other: EventDraft): boolean =>
+        other.type === type && other.runId === draft.runId;
+    if (drafts.findLastIndex(isOf("turn-ended")) < index) return true;
+    return draft.type === "call-proposed" && index < drafts.findLastIndex(isOf("text-added"));
   });
 }

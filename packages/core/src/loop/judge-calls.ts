@@ -101,6 +101,7 @@ async function modify(
   const again = await judgeCall(agent, checked.tool, { callId, input: checked.input }, context, []);
   if (again.verdict === "deny") return blocked(run, call, again.reason ?? "Not allowed.", again.by);
   const digest = digestCall({ tool, toolHash, input: checked.input, salt });
+  if (digest === call.digest) return judgedEvents(run, call, checked.tool, judgement, options); // it was so before
   return judgedEvents(run, { ...call, input: checked.input, digest }, checked.tool, judgement, options, true);
 }
 

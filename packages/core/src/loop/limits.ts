@@ -30,14 +30,15 @@ export function usedBy(thread: Thread, run: Run): { readonly calls: number; read
 
 /** The first limit on what is used up, its own or that of an agent above it, that forbids a run to go on. */
 export function usedUp(thread: Thread, run: Run, root: Rules): "calls" | "tokens" | undefined {
+  let first: "calls" | undefined;
   for (let each: Run | undefined = run; each; each = parentOf(thread, each)?.run) {
     const limits = rulesFor(thread, each, root)?.limits;
-    if (!limits) return undefined;
+    if (!limits) return first;
     const used = usedBy(thread, each);
     if (limits.tokens !== null && used.tokens >= limits.tokens) return "tokens";
-    if (used.calls >= limits.calls) return "calls";
+    if (used.calls >= limits.calls) first = "calls";
   }
-  return undefined;
+  return first;
 }
 
 /** How many more calls a run may make, by its own limit and those of the agents above it. */

@@ -59,7 +59,8 @@ export class HookError extends ModelError {}
 /** Rejects when the signal aborts; waited for beside work that may never end. */
 export function stopped(signal: AbortSignal): Promise<never> {
   const cutOff = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
   cutOff.catch(() => undefined);
   return cutOff;

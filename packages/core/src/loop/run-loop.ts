@@ -109,7 +109,7 @@ async function propose(
     next = reduceThread(next, event);
   };
   for (const fact of facts) add(fact);
-  let started = inFlight;
+  let started: ReadonlySet<string> = new Set(inFlight); // as it was when the facts were taken
   for (;;) {
     const me = { epoch, inFlight: started, budgetLeftMs: budgetEndsAt - clock.monotonic(), aborting };
     const action = nextAction(next, agent.rules, clock.now(), me);

@@ -26,10 +26,11 @@ export interface At {
 
 /** Rows 11 and 12: approved or allowed calls that may start now, and attempts whose time has come. */
 export function startable(calls: readonly Call[], rules: Rules, { now, me, open }: At): readonly Call[] {
-  if (rules.holdTurn && calls.some((call) => openAsk(call))) return [];
+  const held = rules.holdTurn && calls.some((call) => openAsk(call));
   const retries = calls.filter((call) => call.status === "running" && call.retryAt !== undefined);
   for (const call of retries) if ((call.retryAt ?? 0) > now) open.retries.push(call.retryAt ?? 0);
-  const due = [...retries.filter((call) => (call.retryAt ?? 0) <= now), ...calls.filter(isQueued)];
+  const queued = calls.filter((call) => isQueued(call) && (!held || call.attempt > 0));
+  const due = [...retries.filter((call) => (call.retryAt ?? 0) <= now), ...queued];
   // Where a turn is held, its questions come first, and hold the rest.
   const questions = rules.holdTurn ? due.filter((call) => isQuestion(call, rules)) : [];
   const wanted = questions.length > 0 ? questions : due;

@@ -8,7 +8,7 @@ export interface MaskOptions {
   readonly olderThanTurns?: number | undefined;
   /** Smaller ones are not worth it. @defaultValue 500 */
   readonly atLeastTokens?: number | undefined;
-  /** Tools whose results are always kept. */
+  /** Tools whose results are always kept. @defaultValue those of the agent that are not `readOnly` */
   readonly keep?: readonly string[] | undefined;
 }
 

@@ -1,5 +1,6 @@
 import { ToolRunError } from "../errors.ts";
 import { endRun } from "../loop/end-run.ts";
+import { expireEvents } from "../loop/intents.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import type { MessageBody } from "../protocol/request-schema.ts";
 import { actorOf } from "../protocol/seal-event.ts";
@@ -95,7 +96,11 @@ function denyAll(thread: Thread, writer: Writer, now: number, via: "browser" | "
   return thread.active.flatMap((run) =>
     (run.turn?.calls ?? [])
       .filter((call) => openAsk(call))
-      .flatMap((call) => denyEvents(run, call, writer, { via, now })),
+      .flatMap((call) => {
+        const { expiresAt } = call.ask ?? {};
+        const over = expiresAt !== undefined && expiresAt <= now;
+        return over ? expireEvents(run, call) : denyEvents(run, call, writer, { via, now });
+      }),
   );
 }
 

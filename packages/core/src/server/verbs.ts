@@ -146,7 +146,7 @@ export function createVerbs(engine: Engine): Verbs {
     async stop({ threadId, reason, ...who }) {
       const open = await openFor(engine, who.user, "send", threadId);
       const runId = viewThread(open.thread).runId ?? "";
-      const { seq } = await change("send", threadId, who, ["stop", { runId, reason }], (writer) =>
+      const { seq } = await change("send", threadId, who, ["stop", { reason }], (writer) =>
         stopRun(engine, threadId, writer, { runId, reason }),
       );
       return settling(threadId, seq);
@@ -154,7 +154,7 @@ export function createVerbs(engine: Engine): Verbs {
     async continue({ threadId, turns, ...who }) {
       const open = await openFor(engine, who.user, "send", threadId);
       const runId = viewThread(open.thread).runId ?? "";
-      const receipt = await change("send", threadId, who, ["continue", { runId, turns }], (writer) =>
+      const receipt = await change("send", threadId, who, ["continue", { turns }], (writer) =>
         whileStarting(engine, who.user, (canStart) =>
           continueRun(engine, threadId, writer, { runId, turns }, canStart),
         ),

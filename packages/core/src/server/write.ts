@@ -42,11 +42,12 @@ export async function writeThread<Answer>(
   };
   let mayClaim = engine.drivesPosts;
   for (let tries = 0; tries < TRIES; tries++) {
-    const { drafts, answer } = await decide(open.thread, engine.clock.now());
+    const now = engine.clock.now();
+    const { drafts, answer } = await decide(open.thread, now);
     if (drafts.length === 0) return answer(open.thread.seq, open.thread);
     const claim = mayClaim ? await claimFor(engine, open.thread, drafts) : null;
     const claimedAt = engine.clock.monotonic();
-    const result = await appendWrite(engine, open, drafts, claim);
+    const result = await appendWrite(engine, open, drafts, claim, now);
     if (result.status === "ok") {
       afterWrite(engine, result.written, claim, { claimedAt, sinceSnapshot: open.sinceSnapshot });
       return answer(result.written.seq, result.written);
@@ -113,9 +114,10 @@ async function appendWrite(
   open: OpenThread,
   drafts: readonly EventDraft[],
   claim: Claim | null,
+  now: number,
 ): Promise<WriteResult> {
   const { thread } = open;
-  const { events, thread: written } = sealAll(thread, claim?.drafts ?? drafts, engine.clock.now());
+  const { events, thread: written } = sealAll(thread, claim?.drafts ?? drafts, now);
   const append: Append = {
     batch: engine.newId(),
     events: toStored(events),

@@ -134,7 +134,6 @@ describe("[M-29] the limit of time", () => {
 
 describe("[M-27] the same call again and again", () => {
   const same = (times: number): ScriptedTurn[] => Array.from({ length: times }, () => call("loop", { q: 1, p: 2 }));
-  // biome-ignore lint/suspicious/noThenProperty: the option's name
   const third = (what: "warn" | "stop") => ({ count: 3, follows: what });
   const reached = async (run: ReturnType<typeof agentRun>, threadId: string) =>
     (await run.events(threadId)).flatMap((event) =>
