@@ -73,7 +73,7 @@ function advance(at: At, run: Run, rules: Rules): Action | undefined {
     if (turn.judged?.verdict === "failed") return end(run, "failed", undefined, "hook-failed");
     const unjudged = calls.filter((call) => call.status === "queued" && !call.verdict);
     if (unjudged.length > 0) {
-      if (repeatsOf(run) >= repeatsEnd(rules.limits)) return end(run, "limited", "repeats");
+      if (goesInCircles(run, rules)) return end(run, "limited", "repeats");
       return { type: "judge", run, calls: unjudged }; // 10
     }
     const ready = startable(calls, rules, at);
@@ -184,11 +184,15 @@ function reachedLimit({ thread, root, now, me }: At, run: Run, rules: Rules, nex
   if (run.depth > 0 && activeMs(thread, now, me) - run.activeFrom >= limits.timeMs) return "time";
   const used = usedUp(thread, run, root);
   if (used === "tokens") return used;
-  if (repeatsOf(run) >= repeatsEnd(limits)) return "repeats";
+  if (goesInCircles(run, rules)) return "repeats";
   if (lastWhole(run)?.judged?.verdict === "again" && gateRefusals(run) > rules.gateAttempts) return "completion";
   if (next > turnLimit(run, rules)) return "turns";
   if (used) return used;
   return limits.failures && failuresOf(run, limits.failures.except) >= limits.failures.count ? "failures" : undefined;
+}
+
+function goesInCircles(run: Run, { limits }: Rules): boolean {
+  return limits.repeats !== null && repeatsOf(run) >= repeatsEnd(limits);
 }
 
 /** What ends a run wherever it stands: its active time, or a log that takes no more. */
