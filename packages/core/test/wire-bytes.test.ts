@@ -37,7 +37,7 @@ async function streamedBytes(model: Model): Promise<number> {
     readOnly: true,
     execute: ({ i }) => ({ ok: i }),
   });
-  const agent = defineAgent({ model, tools: { noop }, limits: { turns: 60, calls: 300 } });
+  const agent = defineAgent({ model, tools: { noop }, limits: { turns: 60, calls: 300, repeats: false } });
   const clock = fakeClock(1_796_060_012_244); // stands still: how often it ticks must not count
   const runtime = { production: false, livesOn: true, waitUntil: undefined };
   const engine = createEngine({ agent, store: memoryStore({ clock }) }, runtime, { clock, newId });
