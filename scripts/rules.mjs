@@ -47,13 +47,13 @@ function testFiles(folder) {
   });
 }
 
-/** The tagged tests among the names that `vitest list --json` gives: a group's tags hold for its tests. */
+/** The tagged tests among the names that `vitest list --json` gives: a group's tags hold for its tests, after their own. */
 export function titlesOfList(root, list) {
   return list.flatMap(({ name, file }) => {
     const found = [...name.matchAll(IN_NAME)];
     const last = found.at(-1);
     if (!last) return [];
-    const tags = [...new Set(found.flatMap(([, tags]) => tagsIn(tags)))];
+    const tags = [...new Set(found.toReversed().flatMap(([, tags]) => tagsIn(tags)))];
     return [{ file: relative(root, file), tags, title: name.slice(last.index + last[0].length) }];
   });
 }

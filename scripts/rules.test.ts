@@ -57,7 +57,7 @@ describe("the check of rows and tests", () => {
   it("reads the tags of groups for their tests", () => {
     const list = [{ name: "[M-7 #1] limits > [L04] [L05] case 1 of 2: a > b", file: "/r/x.test.ts" }];
     expect(titlesOfList("/r", list)).toEqual([
-      { file: "x.test.ts", tags: ["M-7", "#1", "L04", "L05"], title: "case 1 of 2: a > b" },
+      { file: "x.test.ts", tags: ["L04", "L05", "M-7", "#1"], title: "case 1 of 2: a > b" },
     ]);
   });
 });

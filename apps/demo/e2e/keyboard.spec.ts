@@ -17,7 +17,10 @@ import { expect, test } from "./watched-test.ts";
 test.beforeEach(({ request }) => resetShop(request));
 
 for (const { name, path } of mounts) {
-  test(`by keyboard alone, ${name}: start, edit, deny and approve; focus is never lost`, async ({ page, request }) => {
+  test(`[M-48] by keyboard alone, ${name}: start, edit, deny and approve; focus is never lost`, async ({
+    page,
+    request,
+  }) => {
     await open(page, path);
     const strays = await watchFocus(page);
     const suggestion = page.getByRole("button", { name: "Refund order 1042" });

@@ -22,7 +22,10 @@ test.beforeEach(({ request }) => resetShop(request));
 
 for (const { name, path, api } of mounts) {
   test.describe(`once, ${name}`, () => {
-    test("20 clicks on Approve within 100 ms are one decision and one refund", async ({ page, request }) => {
+    test("[M-21 M-47] 20 clicks on Approve within 100 ms are one decision and one refund", async ({
+      page,
+      request,
+    }) => {
       const open = await askForRefund(page, path);
       const posts: string[] = [];
       page.on("request", (sent) => {
@@ -49,7 +52,7 @@ for (const { name, path, api } of mounts) {
       expect(await executions(request, "refundOrder", "1042")).toBe(1);
     });
 
-    test("two tabs that approve at once run it once, and both show the same end", async ({
+    test("[M-21] two tabs that approve at once run it once, and both show the same end", async ({
       page,
       context,
       request,
@@ -128,7 +131,11 @@ for (const { name, path, api } of mounts) {
       await readyCard(page);
     });
 
-    test("a decision that cannot be sent says so, and the next press works", async ({ page, request, complaints }) => {
+    test("[M-47] a decision that cannot be sent says so, and the next press works", async ({
+      page,
+      request,
+      complaints,
+    }) => {
       complaints.expect(brokenRequest);
       const waiting = await askForRefund(page, path);
       await page.route("**/decisions", (route) => route.abort());

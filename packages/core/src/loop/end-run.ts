@@ -106,6 +106,7 @@ function closeCall(run: Run, call: Call, stopped: boolean): EventDraft[] {
 /** The answer of the last turn alone; empty when the model still asked for tools, unless the app ended it there. */
 function finalText(run: Run, cutShort: boolean): string {
   const turn: Turn | undefined = turnsOf(run).at(-1);
-  if (!turn || (turn.calls.length > 0 && !cutShort) || turn.finishReason === "dropped-calls") return "";
+  if (turn?.status !== "ended" || (turn.calls.length > 0 && !cutShort)) return ""; // half an answer is none
+  if (turn.finishReason === "dropped-calls") return "";
   return textOf(turn);
 }

@@ -522,7 +522,9 @@ describe("stop", () => {
     await run.stop({ user, threadId, reason: "enough" });
     await run.clock.advance(0);
     const [ended] = (await run.thread(threadId)).runs;
-    expect(ended).toMatchObject({ outcome: "stopped", text: "Once upon a time", stop: { by: user, reason: "enough" } });
+    expect(ended).toMatchObject({ outcome: "stopped", stop: { by: user, reason: "enough" } });
+    expect(ended?.turn?.parts).toEqual([{ type: "text", text: "Once upon a time" }]);
+    expect(ended?.text).toBe(""); // half an answer is none
     expect(run.clock.armed).toBe(0);
   });
 

@@ -2,13 +2,15 @@ import { describe, expect, it } from "vitest";
 import { defineAgent } from "../../src/agent/define-agent.ts";
 import type { Gate, GateContext } from "../../src/agent/gate.ts";
 import type { Hooks } from "../../src/agent/hooks.ts";
+import type { StopWhen } from "../../src/agent/stop-when.ts";
 import type { Verdict } from "../../src/agent/verdict.ts";
 import { NOT_RUN } from "../../src/model/call-result.ts";
-import { call, say, scriptedModel } from "../../src/testing/scripted-model.ts";
+import { call, calls, say, scriptedModel } from "../../src/testing/scripted-model.ts";
 import type { AgentRunOptions } from "../loop/agent-run.ts";
 import { agentRun } from "../loop/agent-run.ts";
 import { clerk } from "../server/endpoint.ts";
-import { count, recorder, resultsIn, rule, textsIn, waiting } from "./play.ts";
+import { foldStream } from "../server/sse.ts";
+import { count, recorder, resultsIn, rule, runOf, textsIn, waiting } from "./play.ts";
 
 describe("[M-33] several rules", () => {
   it.each<[string, Verdict, Verdict, "denied" | "asked" | "ran"]>([
@@ -223,5 +225,23 @@ describe("[M-26] stopWhen", () => {
     for (const path of ["", "/events?after=0"]) {
       expect(await (await run.get(`/${thread.id}${path}`)).text()).not.toContain("planned enough");
     }
+  });
+
+  it.each<[string, StopWhen, number, string]>([
+    ["[#99] as a stream, at the first answer: its text is there, its call did not run", () => true, 0, "I look."],
+    ["[#99] as a stream, after a call: that one ran, the next did not", ({ callCount }) => callCount > 0, 1, "Again."],
+  ])("%s", async (_title, stopWhen, ran, text) => {
+    const act = recorder();
+    const run = agentRun({
+      script: [calls(say("I look."), call("act", { n: 1 })), calls(say("Again."), call("act", { n: 2 })), say("Fine.")],
+      tools: { act: act.tool },
+      stopWhen,
+    });
+    const { id } = await run.start();
+    const streamed = runOf(foldStream(await (await run.get(`/${id}/events?after=0`)).text(), id));
+    expect(streamed).toMatchObject({ outcome: "completed", code: "stop-when", text });
+    expect(streamed.turn?.parts[0]).toEqual({ type: "text", text });
+    expect(streamed.turn?.calls).toMatchObject([{ status: "not-run" }]);
+    expect([act.ran.length, run.model.requests.length]).toEqual([ran, ran + 1]);
   });
 });
