@@ -1,3 +1,4 @@
+export type { BrowserClaim, BrowserFunction, BrowserToolContext, BrowserTools } from "./client/browser-tools.ts";
 export type { Connection, ConnectionStatus } from "./client/connection-state.ts";
 export type { StepRef } from "./client/decide.ts";
 export type { OutgoingMessage } from "./client/outbox.ts";

@@ -33,7 +33,7 @@ export const en = {
   needsApproval: "Needs approval",
   needsAnswer: "Needs an answer",
   needsLink: "Needs you",
-  needsBrowser: "Needs this browser",
+  needsBrowser: "Needs a browser",
   interrupted: "Interrupted",
   preparing: "Preparing",
   waiting: "Waiting",
@@ -75,6 +75,7 @@ export const en = {
   no: "No",
   none: "None",
   jsonField: "JSON",
+  listField: "One per line",
   invalidNumber: "Enter a number, for example 12.50.",
   invalidInteger: "Enter a whole number.",
   unsafeInteger: "This number is too large to be sent exactly.",
@@ -94,10 +95,14 @@ export const en = {
   skip: "Skip",
   retry: "Run again",
   done: "I have done this",
-  openLink: "Open",
+  openLink: (host: string): string => (host === "" ? "Open the page" : `Open ${host}`),
+  newTab: "opens in a new tab",
   unsafeLink: "This link is not a web address and was not made clickable.",
   interruptedText: "The server stopped while this was running. It may have had its effect.",
   browserText: "This step runs in the browser.",
+  browserHere: "This browser is doing it now.",
+  browserElsewhere: "Another tab of this browser is doing it.",
+  browserNowhere: "This page cannot do it. Open this conversation on a page or device that can, or skip the step.",
 
   input: "Arguments",
   output: "Result",
@@ -109,9 +114,11 @@ export const en = {
   details: "Details",
   drawFailed: "Could not draw this result.",
   attempt: (attempt: number): string => `attempt ${attempt}`,
-  retryingIn: (span: string): string => `Retrying in ${span}`,
+  retrying: "Trying again",
+  retryingIn: (span: string): string => `Next try in ${span}`,
+  tryingAgain: (attempt: number): string => `Attempt ${attempt}`,
   lastError: (message: string): string => `Last: ${message}`,
-  effectUnknown: "It could not be interrupted in time and may have had its effect.",
+  effectUnknown: "It may have had its effect all the same.",
   errors: {
     "invalid-input": "The arguments did not fit this step. The assistant was told.",
     "unknown-tool": "This step is not available.",
@@ -120,13 +127,16 @@ export const en = {
     stopped: "Stopped.",
     failed: "This step failed.",
     interrupted: "The server stopped while this was running.",
+    unresolved: "It asked for the same thing again after that was answered.",
   },
 
   approvedBy: (who: string | null, changes: number): string =>
     `Approved${by(who)}${changes === 0 ? "" : ` with ${changes} change${s(changes)}`}`,
   deniedBy: (who: string | null, reason: string | undefined): string =>
     `Denied${by(who)}${reason ? `: ${reason}` : ""}`,
-  answeredBy: (who: string | null): string => `Answered${by(who)}`,
+  answeredBy: (who: string | null, answer?: string): string =>
+    `Answered${by(who)}${answer === undefined ? "" : `: ${answer}`}`,
+  ranInBrowser: "Done in the browser",
   retriedBy: (who: string | null): string => `Run again${by(who)}`,
   skippedBy: (who: string | null): string => `Skipped${by(who)}`,
   expiredAt: (time: string): string => `Expired at ${time}. It was not run, and the assistant was told.`,
@@ -150,6 +160,8 @@ export const en = {
   approveAll: (count: number): string => `Approve ${count}`,
   denyAll: "Deny all",
   steps: (count: number): string => `${count} step${s(count)}`,
+  childSteps: (done: number, total: number): string => `${done} of ${total} step${s(total)} done`,
+  needsYou: (count: number): string => (count === 1 ? "Needs you" : `${count} need you`),
 
   limits: {
     turns: "The limit of rounds was reached.",
@@ -159,6 +171,7 @@ export const en = {
     repeats: "The assistant was going in circles: the same step with the same arguments, again and again.",
     failures: "Too many steps failed in a row.",
     depth: "Assistants called each other too deep.",
+    completion: "The answer did not pass its check, and there are no tries left.",
     "log-size": "This conversation is full. Start a new one.",
   },
   nothingLost: "Nothing was lost.",
@@ -181,6 +194,8 @@ export const en = {
 
   announceApprovals: (titles: readonly string[]): string =>
     titles.length === 1 ? `Approval needed: ${titles[0]}.` : `${titles.length} approvals needed. Press F8 to review.`,
+  announceNeeded: (titles: readonly string[]): string =>
+    titles.length === 1 ? `Needs you: ${titles[0]}` : `${titles.length} steps need you. Press F8 to review.`,
   announceApproved: (title: string): string => `${title} approved.`,
   announceDenied: (title: string, who: string | null): string => `${title} denied${by(who)}.`,
   announceExpired: (title: string): string => `Approval expired. ${title} was not run.`,
@@ -189,9 +204,11 @@ export const en = {
   fullReply: "Full reply in conversation.",
   announceLost: "Connection lost, reconnecting.",
   announceBack: "Reconnected.",
-  announceRestored: (pending: number): string => `Restored. ${pending} approval${s(pending)} waiting.`,
+  announceRestored: (pending: number): string =>
+    `Restored. ${pending} step${s(pending)} need${pending === 1 ? "s" : ""} you.`,
   announceStopped: "Stopped.",
   documentPending: (count: number, title: string): string => `(${count}) Approval needed · ${title}`,
+  documentNeeded: (count: number, title: string): string => `(${count}) Needs you · ${title}`,
   documentDone: (title: string): string => `✓ Done · ${title}`,
 
   /** How long something took: `0.3 s`, `14 s`, `2 min 5 s`. */

@@ -1,8 +1,21 @@
+import type { LimitName } from "toolrun";
 import { answered, type LabRun, runOf, said } from "./run-of.ts";
 import { dana, lookedUp, noon, stepOf, waitingOf } from "./step-of.ts";
 
 const question = said("Refund order 1042, the customer was charged twice.");
 const found = "Order 1042 was charged twice: 99.80 EUR were paid for 49.90 EUR. I would refund one charge.";
+
+const limits = [
+  "turns",
+  "calls",
+  "tokens",
+  "time",
+  "repeats",
+  "failures",
+  "depth",
+  "completion",
+  "log-size",
+] as const satisfies readonly LimitName[];
 
 /** The conversation around the steps: its beginning, its ways to end, and the connection. */
 export const conversationStates: Readonly<Record<string, () => LabRun>> = {
@@ -24,7 +37,7 @@ export const conversationStates: Readonly<Record<string, () => LabRun>> = {
           startedAt: noon,
           endedAt: noon + 2_400,
           decision: {
-            action: "approve",
+            kind: "approval", action: "approve",
             by: { id: "lab" },
             via: "browser",
             at: noon,
@@ -35,8 +48,12 @@ export const conversationStates: Readonly<Record<string, () => LabRun>> = {
         "Done. You changed the amount from 49.90 to 20.00 EUR, so I refunded 20.00 EUR.",
       ),
     ]),
-  limited: () => runOf([question, answered(lookedUp, found)], { outcome: "limited", limit: "turns" }),
-  circles: () => runOf([question, answered(lookedUp, found)], { outcome: "limited", limit: "repeats" }),
+  ...Object.fromEntries(
+    limits.map((limit) => [
+      `limit-${limit}`,
+      () => runOf([question, answered(lookedUp, found)], { outcome: "limited", limit }),
+    ]),
+  ),
   stopped: () =>
     runOf([question, answered(lookedUp, { type: "notice", outcome: "stopped", by: { id: "lab" } })], {
       outcome: "stopped",

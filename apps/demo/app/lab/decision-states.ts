@@ -1,4 +1,4 @@
-import type { ActionResult } from "toolrun";
+import type { ActionResult, Ask } from "toolrun";
 import { answered, type LabRun, runOf, said } from "./run-of.ts";
 import { lookedUp, noon, stepOf, waitingOf } from "./step-of.ts";
 
@@ -19,6 +19,37 @@ const archive = (id: string, orderId: string) =>
     },
     { reason: undefined, editable: false, schema: undefined },
   );
+
+const giftSchema = {
+  type: "object",
+  properties: {
+    size: { enum: ["small", "medium", "large"] },
+    pieces: { type: "integer", title: "How many", minimum: 1, maximum: 20 },
+    colors: { type: "array", title: "Colours", items: { enum: ["red", "green", "blue"] } },
+    tags: { type: "array", items: { type: "string" } },
+    gift: { type: "boolean", title: "Wrap it as a gift" },
+    address: {
+      type: "object",
+      properties: { city: { type: "string" }, zip: { type: "string" } },
+      required: ["city", "zip"],
+    },
+    note: { type: "string", maxLength: 200 },
+  },
+  required: ["size", "pieces", "colors", "gift", "address"],
+} as const;
+
+/** A step that asks for something else than a yes. */
+function asked(ask: Partial<Ask>, given: Partial<LabRun> = {}): () => LabRun {
+  const { kind = "question" } = ask;
+  const title = kind === "browser" ? "Look where you are" : kind === "link" ? "Import statement" : "Ask the person";
+  const step = stepOf("ask", {
+    title,
+    status: "waiting",
+    input: kind === "browser" ? { precise: false } : {},
+    ask: { kind, digest: "digest", askedAt: noon, ...ask },
+  });
+  return () => runOf([question, answered(lookedUp, step)], given);
+}
 
 /** Everything that waits for a person. */
 export const decisionStates: Readonly<Record<string, () => LabRun>> = {
@@ -106,70 +137,40 @@ export const decisionStates: Readonly<Record<string, () => LabRun>> = {
         waitingOf("refund-2", { input: { orderId: "1009", amount: 15.5 } }),
       ),
     ]),
-  question: () =>
-    runOf([
-      question,
-      answered(
-        stepOf("ask", {
-          tool: "askPerson",
-          title: "Ask the person",
-          status: "waiting",
-          input: { question: "Which of Mia's two accounts should get the money?" },
-          ask: {
-            kind: "question",
-            digest: "digest",
-            askedAt: noon,
-            schema: { type: "string", enum: ["Card", "Bank"] },
-          },
-        }),
-      ),
-    ]),
-  "free-question": () =>
-    runOf([
-      question,
-      answered(
-        stepOf("ask", {
-          title: "Ask the person",
-          status: "waiting",
-          input: {},
-          ask: {
-            kind: "question",
-            prompt: "What should I write to Mia?",
-            digest: "digest",
-            askedAt: noon,
-            schema: { type: "string", maxLength: 500 },
-          },
-        }),
-      ),
-    ]),
-  link: () =>
-    runOf([
-      question,
-      answered(
-        stepOf("link", {
-          status: "waiting",
-          ask: {
-            kind: "link",
-            prompt: "Connect your bank first.",
-            url: "https://bank.example/connect",
-            digest: "digest",
-            askedAt: noon,
-          },
-        }),
-      ),
-    ]),
-  browser: () =>
-    runOf([
-      question,
-      answered(
-        stepOf("place", {
-          title: "Share where you are",
-          status: "waiting",
-          input: { precise: false },
-          ask: { kind: "browser", digest: "digest", askedAt: noon },
-        }),
-      ),
-    ]),
+  question: asked({
+    kind: "question",
+    prompt: "Which of Mia's two accounts should get the money?",
+    schema: {
+      anyOf: [
+        { const: "card", title: "Credit card" },
+        { const: "bank", title: "Bank account" },
+      ],
+    },
+  }),
+  "free-question": asked({
+    kind: "question",
+    prompt: "What should I write to Mia?",
+    schema: { type: "string", maxLength: 500 },
+  }),
+  "form-question": asked({ kind: "question", prompt: "What should the gift be?", schema: giftSchema }),
+  "form-issues": asked(
+    { kind: "question", prompt: "What should the gift be?", schema: giftSchema },
+    {
+      answer: refuse({
+        code: "invalid-input",
+        message: "This answer does not fit the question.",
+        issues: [
+          { path: ["pieces"], message: "Only 3 are left." },
+          { path: ["address", "zip"], message: "We do not deliver there." },
+        ],
+      }),
+    },
+  ),
+  link: asked({ kind: "link", prompt: "Connect your bank first.", url: "https://bank.example/connect?shop=1042" }),
+  "unsafe-link": asked({ kind: "link", prompt: "Connect your bank first.", url: "javascript:alert(1)" }),
+  "browser-here": asked({ kind: "browser" }, { browserSteps: { ask: "here" } }),
+  "browser-elsewhere": asked({ kind: "browser" }, { browserSteps: { ask: "elsewhere" } }),
+  "browser-nowhere": asked({ kind: "browser" }),
   interrupted: () =>
     runOf([
       question,

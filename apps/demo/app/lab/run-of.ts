@@ -31,6 +31,7 @@ export function runOf(messages: readonly ViewMessage[], given: Partial<LabRun> =
     connection: { status: "idle" },
     error: null,
     loading: false,
+    browserSteps: {},
     access: { send: true, decide: true, remove: true },
     clockOffsetMs: 0,
     send: done,

@@ -20,6 +20,7 @@ export function stepOf(id: string, given: Partial<AnyStep>): AnyStep {
     destructive: false,
     ask: null,
     decision: null,
+    earlier: [],
     attempt: given.status === "writing" || given.status === "waiting" ? 0 : 1,
     progress: null,
     log: [],
@@ -60,5 +61,5 @@ export const lookedUp: AnyStep = stepOf("look-up", {
 });
 
 export function decided(action: "approve" | "deny" | "skip" | "retry" | "answer" | "expire", given = {}) {
-  return { action, by: me, via: "browser", at: noon + 12_000, digest: "digest", ...given } as const;
+  return { kind: "approval", action, by: me, via: "browser", at: noon + 12_000, digest: "digest", ...given } as const;
 }

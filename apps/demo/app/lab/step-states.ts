@@ -1,6 +1,6 @@
 import type { AnyStep } from "toolrun";
 import { answered, type LabRun, runOf, said } from "./run-of.ts";
-import { dana, decided, lookedUp, noon, stepOf } from "./step-of.ts";
+import { dana, decided, lookedUp, noon, stepOf, waitingOf } from "./step-of.ts";
 
 const one =
   (step: AnyStep, given: Partial<LabRun> = {}) =>
@@ -50,6 +50,23 @@ export const stepStates: Readonly<Record<string, () => LabRun>> = {
       }),
       active,
     )(),
+  again: () =>
+    one(
+      stepOf("refund", {
+        status: "running",
+        attempt: 2,
+        lastError: "HTTP 500 from the bank",
+        startedAt: Date.now() - 4_000,
+      }),
+      active,
+    )(),
+  answered: one(
+    stepOf("refund", {
+      output: { refunded: 49.9 },
+      earlier: [decided("approve")],
+      decision: decided("answer", { value: "Credit card", at: noon + 20_000 }),
+    }),
+  ),
   succeeded: one(
     stepOf("refund", {
       output: { refunded: 49.9 },
@@ -118,17 +135,14 @@ export const stepStates: Readonly<Record<string, () => LabRun>> = {
   "not-run": one(stepOf("refund", { status: "not-run", reason: "stopped" })),
   blocked: one(stepOf("refund", { status: "not-run", reason: "blocked", error: undefined })),
   granted: one(stepOf("refund", { grantId: "grant", output: { refunded: 5 } })),
-  nested: one(
-    stepOf("research", {
-      tool: "research",
-      title: "Researcher",
-      status: "running",
-      input: { question: "Why was it charged twice?" },
-      children: [
-        lookedUp,
-        stepOf("log", { title: "Read payment log", status: "running", input: { orderId: "1042" } }),
-      ].map((step, index) => ({ ...step, id: `child-${index}` })),
-    }),
-    active,
-  ),
+  nested: one(researcher(stepOf("log", { title: "Read payment log", status: "running" })), active),
+  "nested-approval": one(researcher(waitingOf("back", { title: "Give money back" }))),
+  "nested-twice": one(researcher(researcher(waitingOf("back", { title: "Give money back" }), "inner"))),
 };
+
+/** A sub-agent at work. */
+function researcher(step: AnyStep, id = "research"): AnyStep {
+  const first = { ...lookedUp, id: `${id}-first` };
+  const about = { tool: "research", title: "Researcher", input: { prompt: "Why was it charged twice?" } };
+  return stepOf(id, { ...about, status: "running", children: [first, step] });
+}

@@ -17,6 +17,8 @@ export interface DecidingHost {
 
 export interface Decider {
   decide(given: StepRef | readonly StepRef[], body: DecisionBody): Promise<ActionResult>;
+  /** Each step with a decision of its own, all in one request. */
+  decideEach(given: readonly (readonly [StepRef, DecisionBody])[]): readonly Promise<ActionResult>[];
   /** Tells what is on its way: from the press of the button until the log, at `seq`, shows what became of it. */
   sendingAt(seq: number): ((step: StepRef) => boolean) | undefined;
 }
@@ -37,16 +39,20 @@ export function createDecider(host: DecidingHost): Decider {
   const sent = new Map<string, Sent>();
 
   function decide(given: StepRef | readonly StepRef[], body: DecisionBody): Promise<ActionResult> {
-    const steps = [given].flat();
-    const fresh = steps.filter((step) => !sent.has(questionOf(step)));
-    for (let from = 0; from < fresh.length; from += LARGEST_POST) postAll(fresh.slice(from, from + LARGEST_POST), body);
-    const results = steps.map((step) => sent.get(questionOf(step))?.result ?? Promise.resolve(DONE));
+    const results = decideEach([given].flat().map((step) => [step, body]));
     const [only] = results;
     return only && results.length === 1 ? only : Promise.all(results).then((all) => all.find(({ ok }) => !ok) ?? DONE);
   }
 
-  function postAll(steps: readonly StepRef[], body: DecisionBody): void {
-    const decisions = steps.map(({ id: callId, digest }) => ({ callId, digest, ...body }));
+  function decideEach(given: readonly (readonly [StepRef, DecisionBody])[]): readonly Promise<ActionResult>[] {
+    const fresh = given.filter(([step]) => !sent.has(questionOf(step)));
+    for (let from = 0; from < fresh.length; from += LARGEST_POST) postAll(fresh.slice(from, from + LARGEST_POST));
+    return given.map(([step]) => sent.get(questionOf(step))?.result ?? Promise.resolve(DONE));
+  }
+
+  function postAll(entries: readonly (readonly [StepRef, DecisionBody])[]): void {
+    const steps = entries.map(([step]) => step);
+    const decisions = entries.map(([{ id: callId, digest }, body]) => ({ callId, digest, ...body }));
     const reply = host.post({ decisions }).then(async (answer) => {
       const results = steps.map((step) => resultOf(step, answer));
       const refused = steps.filter((_, index) => !results[index]?.ok);
@@ -72,6 +78,7 @@ export function createDecider(host: DecidingHost): Decider {
 
   return {
     decide,
+    decideEach,
     sendingAt(seq) {
       if (![...sent.values()].some((entry) => entry.seq > seq)) return undefined;
       return (step) => step.ask !== null && (sent.get(questionOf(step))?.seq ?? 0) > seq;
@@ -79,9 +86,9 @@ export function createDecider(host: DecidingHost): Decider {
   };
 }
 
-/** A step can be asked about again with the same digest (interrupted twice): its time tells the questions apart. */
-function questionOf({ id, digest, ask }: StepRef): string {
-  return `${id} ${digest} ${ask?.askedAt}`;
+/** A step can be asked about again with the same digest: kind and time tell its questions apart. */
+export function questionOf({ id, digest, ask }: StepRef): string {
+  return `${id} ${digest} ${ask?.kind} ${ask?.askedAt}`;
 }
 
 /** The server's word on one step: its own result where there is one, else that of the whole post. */

@@ -4,6 +4,7 @@ import { connect } from "./connect.ts";
 import type { ConnectionEvent } from "./connection-state.ts";
 import { nextDelay } from "./next-delay.ts";
 import type { ActionResult, Refusal, WireOptions } from "./post.ts";
+import { isPassing } from "./post.ts";
 
 /** The server sends at least a comment every 15 s. */
 const SILENCE_MS = 40_000;
@@ -12,8 +13,6 @@ const SUSPECT_MS = 20_000;
 /** A connection that lived this long was a good one, also when nothing happened on it. */
 const GOOD_MS = 10_000;
 const OFFLINE_RECHECK_MS = 30_000;
-/** Refusals that may be over at the next try. */
-const PASSING: ReadonlySet<string> = new Set(["network", "unavailable", "too-many", "internal"]);
 
 type Next = "now" | "later" | "stop";
 
@@ -106,7 +105,7 @@ export function createFollower(followed: Followed): Follower {
   function after(result: ActionResult): Next {
     if (result.ok) return "now";
     followed.onRefused(result);
-    return PASSING.has(result.code) ? "later" : "stop";
+    return isPassing(result) ? "later" : "stop";
   }
 
   function rest(): Promise<void> {

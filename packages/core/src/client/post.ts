@@ -39,6 +39,14 @@ export function refuse(code: ToolRunErrorCode, message: string): Refusal {
   return { ok: false, code, message };
 }
 
+/** Codes that may be over at the next try. */
+const PASSING: ReadonlySet<string> = new Set(["network", "unavailable", "too-many", "internal"]);
+
+/** True for what may succeed when it is tried again. */
+export function isPassing(result: ActionResult): boolean {
+  return !result.ok && PASSING.has(result.code);
+}
+
 type Body = Readonly<Record<string, unknown>>;
 export type Reply = { readonly ok: true; readonly body: Body } | (Refusal & { readonly body: Body });
 

@@ -1,6 +1,7 @@
 import type { AnyStep } from "../protocol/step.ts";
 import type { Thread } from "../protocol/thread.ts";
 import type { ThreadView } from "../protocol/view-thread.ts";
+import type { BrowserClaim } from "./browser-tools.ts";
 import type { Connection } from "./connection-state.ts";
 import type { Refusal } from "./post.ts";
 import { asRecord } from "./post.ts";
@@ -22,6 +23,8 @@ export interface ThreadSnapshot<Step = AnyStep> extends ThreadView<Step> {
   /** True until the first state of a known thread is there. */
   readonly loading: boolean;
   readonly access: Access;
+  /** Steps that wait for a browser and have one, by id: this tab, or another of this browser. */
+  readonly browserSteps: Readonly<Record<string, BrowserClaim>>;
   /** Server's clock minus this browser's: add it to Date.now() before comparing with times of the thread. */
   readonly clockOffsetMs: number;
 }

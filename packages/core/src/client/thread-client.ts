@@ -1,4 +1,8 @@
+import type { RegisteredAgent } from "../protocol/typed.ts";
 import type { DecisionScope } from "../protocol/values.ts";
+import { viewThread } from "../protocol/view-thread.ts";
+import type { BrowserTools } from "./browser-tools.ts";
+import { createBrowserTools } from "./browser-tools.ts";
 import type { DecisionBody, StepRef } from "./decide.ts";
 import { createDecider } from "./decide.ts";
 import type { OutgoingMessage, Unsent } from "./outbox.ts";
@@ -10,7 +14,9 @@ import type { ThreadSnapshot } from "./snapshot.ts";
 import type { StoreOptions } from "./thread-store.ts";
 import { createThreadStore } from "./thread-store.ts";
 
-export interface ThreadClientOptions extends StoreOptions {
+export interface ThreadClientOptions<Agent = RegisteredAgent> extends StoreOptions {
+  /** What this page does for the agent's browser tools. */
+  readonly tools?: BrowserTools<Agent> | undefined;
   /** The first message made a thread: keep its id to come back to it. */
   readonly onThread?: ((threadId: string) => void) | undefined;
 }
@@ -69,13 +75,18 @@ export interface ThreadClient extends ThreadActions {
   getSnapshot(): ThreadSnapshot;
   /** The state at creation: what a server render shows. */
   getServerSnapshot(): ThreadSnapshot;
+  /**
+   * Lets another part of the page do browser tools, for as long as the returned function is not called. `tools` is
+   * asked at each use, so that functions can change. A tool that two parts offer is done by the later one.
+   */
+  offerTools(tools: () => BrowserTools<unknown> | undefined): () => void;
   readonly threadId: string | undefined;
   /** Final: disconnects, and notifies nobody any more. */
   close(): void;
 }
 
 /** Creates a client. Does nothing, and needs no browser, until somebody subscribes or acts. */
-export function createThreadClient(options: ThreadClientOptions = {}): ThreadClient {
+export function createThreadClient<Agent = RegisteredAgent>(options: ThreadClientOptions<Agent> = {}): ThreadClient {
   const post = createPost(options);
   let outbox: readonly Unsent[] = [];
   let delivered: Promise<unknown> = Promise.resolve();
@@ -87,16 +98,27 @@ export function createThreadClient(options: ThreadClientOptions = {}): ThreadCli
     refresh: () => store.reread(),
     onChange: () => store.changed(),
   });
+  const watchers = new Set<() => void>();
+  const browserTools = createBrowserTools({
+    // Only while somebody looks on: creating a client, or rendering on a server, starts nothing.
+    pending: () => (watchers.size > 0 && store.getSnapshot().access.decide ? viewThread(store.thread).pending : []),
+    reread: () => store.reread(),
+    answer: (given) => decider.decideEach(given.map(([step, answer]) => [step, { action: "answer", ...answer }])),
+    onChange: () => store.changed(),
+    clockOffsetMs: () => store.getSnapshot().clockOffsetMs,
+  });
   const store = createThreadStore(options, (view, thread) => {
     outbox = outbox.filter(({ seq }) => seq > thread.seq);
-    const shown = overlayView(view, {
+    const marked = overlayView(view, {
       isSending: decider.sendingAt(thread.seq),
       messages: unsentOf(outbox, thread).map((unsent) => unsent.view),
     });
-    return stopping !== undefined && stopping === view.runId && view.status !== "ended"
-      ? { ...shown, stopping: true }
-      : shown;
+    const isStopping = stopping !== undefined && stopping === view.runId && view.status !== "ended";
+    return { ...marked, browserSteps: browserTools.claims(), stopping: isStopping || marked.stopping };
   });
+
+  // Each gets the input of its own tool: the server validated it.
+  if (options.tools) browserTools.offer(() => options.tools as BrowserTools<unknown>);
 
   /** A write to the thread; what it added to the log is then fetched. */
   async function write(path: string, body: Readonly<Record<string, unknown>>, method?: string): Promise<Reply> {
@@ -167,13 +189,29 @@ export function createThreadClient(options: ThreadClientOptions = {}): ThreadCli
     decider.decide(steps, body);
 
   return {
-    subscribe: store.subscribe,
+    subscribe(listener) {
+      // Browser tools start here, where the store has news for somebody: never in a render.
+      const stop = store.subscribe(() => {
+        browserTools.look();
+        listener();
+      });
+      watchers.add(stop);
+      browserTools.look();
+      return () => {
+        watchers.delete(stop);
+        stop();
+      };
+    },
+    offerTools: browserTools.offer,
     getSnapshot: store.getSnapshot,
     getServerSnapshot: store.getServerSnapshot,
     get threadId() {
       return store.threadId;
     },
-    close: store.close,
+    close() {
+      browserTools.close();
+      store.close();
+    },
     refresh: store.refresh,
     send,
     approve: (steps, { input, scope } = {}) => decide(steps, { action: "approve", input, scope }),

@@ -49,7 +49,7 @@ export interface ThreadStore {
 /** Creates the store; nothing is read or opened before somebody subscribes. */
 export function createThreadStore(
   options: StoreOptions,
-  overlay: (view: ThreadView, thread: Thread) => ThreadView,
+  overlay: (view: ThreadView, thread: Thread) => ThreadView & Pick<ThreadSnapshot, "browserSteps">,
 ): ThreadStore {
   const initial = readThreadBody(options.initial);
   const listeners = new Set<() => void>();

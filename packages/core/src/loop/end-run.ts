@@ -8,7 +8,7 @@ import type { Action } from "./action.ts";
 import { agentFor } from "./agent-for.ts";
 import type { LoopContext } from "./context.ts";
 import { countOf } from "./limits.ts";
-import { hasUnread } from "./next-action.ts";
+import { goesOnAfter, hasUnread } from "./next-action.ts";
 
 /** The end of a run, and the next one's start where a message is still unread. */
 export function endEvents(
@@ -24,7 +24,7 @@ export function endEvents(
       ? [{ type: "limit-reached", runId: run.runId, limit, count: countOf(limit, thread, run, rules), follows: "stop" }]
       : [];
   const events = [...reached, ...closeRuns(thread, run, action)];
-  const next = run.depth === 0 && hasUnread(thread) && (outcome === "completed" || outcome === "limited");
+  const next = run.depth === 0 && hasUnread(thread) && goesOnAfter({ outcome, limit, turn: run.turn });
   return next ? [...events, nextRun(run, options)] : events;
 }
 
@@ -39,7 +39,7 @@ function closeRuns(thread: Thread, run: Run, ending: Ending): readonly EventDraf
       .filter((child) => parentOf(thread, child)?.run === each)
       .reduce((sum, child) => addUsage(sum, usageOf(child)), each.usage);
   const ended = runs.flatMap((each): EventDraft[] => [
-    ...(each.turn?.calls ?? []).flatMap((call) => closeCall(each, call, outcome === "stopped")),
+    ...(each.turn?.calls ?? []).flatMap((call) => closeCall(each, call)),
     {
       type: "run-ended",
       runId: each.runId,
@@ -93,14 +93,14 @@ function nextRun(run: Run, { newId, agent, driverId }: LoopContext): EventDraft 
   };
 }
 
-function closeCall(run: Run, call: Call, stopped: boolean): EventDraft[] {
+function closeCall(run: Run, call: Call): EventDraft[] {
   if (isSettled(call) || call.status === "writing") return [];
   const base = { type: "call-settled", runId: run.runId, callId: call.callId } as const;
   if (call.status === "running" || call.ask?.kind === "interrupted") {
     const message = "The run ended while it ran; it may have had an effect.";
     return [{ ...base, outcome: "failed", error: { code: "stopped", message }, effect: "unknown" }];
   }
-  return [{ ...base, outcome: "not-run", reason: stopped ? "stopped" : "skipped", effect: "none" }];
+  return [{ ...base, outcome: "not-run", reason: "stopped", effect: "none" }];
 }
 
 /** The answer of the last turn alone; empty when the model still asked for tools, unless the app ended it there. */

@@ -19,6 +19,14 @@ function isWorthIt(error: unknown, { agent, onError }: CallModel): boolean {
   }
 }
 
+/** What may be said of a failure outside the server. */
+function inWords(error: ModelError | undefined): { readonly code: string; readonly message: string } {
+  if (error instanceof HookError) return { code: "hook-failed", message: "A check of the app failed." };
+  const code = error?.status === 408 ? "model-timed-out" : "model-failed";
+  if (error?.status === undefined) return { code, message: "The model did not answer." };
+  return { code, message: `The model answered with an error (${error.status}).` };
+}
+
 /** Tried again while attempts are left and another try could help; a provider's text stays on the server. */
 export function failedAttempt(options: CallModel, error: unknown): EventDraft {
   options.onError(error);
@@ -27,7 +35,5 @@ export function failedAttempt(options: CallModel, error: unknown): EventDraft {
   const again = attempt < agent.rules.modelAttempts && isWorthIt(error, options);
   const backoff = Math.min(MAX_BACKOFF_MS, 500 * 2 ** (attempt - 1)) + Math.round(clock.random() * MAX_JITTER_MS);
   const retryAt = again ? clock.now() + Math.max(backoff, known?.retryAfterMs ?? 0) : undefined;
-  const code = error instanceof HookError ? "hook-failed" : known?.status === 408 ? "model-timed-out" : "model-failed";
-  const message = known?.status ? `The model answered with an error (${known.status}).` : "The model did not answer.";
-  return { type: "attempt-failed", runId, turn, attempt, error: { code, message }, retryAt };
+  return { type: "attempt-failed", runId, turn, attempt, error: inWords(known), retryAt };
 }

@@ -16,7 +16,7 @@ import { startable, triesOf } from "./startable.ts";
 export function nextAction(thread: Thread, rules: Rules, now: number, me: Me): Action {
   const root = rootOf(thread);
   if (!root && me.epoch !== null) return { type: "stop" }; // 3: another owner ended it
-  if (!root) return hasUnread(thread) && mayStartAgain(thread) ? { type: "start-run" } : { type: "rest" }; // 1
+  if (!root) return hasUnread(thread) && goesOnAfter(lastRoot(thread)) ? { type: "start-run" } : { type: "rest" }; // 1
   if (thread.unknown) return { type: "refuse" }; // 2
   if (me.epoch !== null)
     return me.epoch === thread.epoch && thread.driverId !== null
@@ -241,10 +241,17 @@ export function hasUnread(thread: Thread): boolean {
   return last !== undefined && last.seq > thread.consumedSeq;
 }
 
-/** After a stop or a failure an unread message stays unsent until the person sends again. */
-function mayStartAgain(thread: Thread): boolean {
-  const outcome = thread.runs.findLast((run) => run.depth === 0)?.outcome;
-  return outcome !== "stopped" && outcome !== "failed";
+function lastRoot(thread: Thread): Run | undefined {
+  return thread.runs.findLast((run) => run.depth === 0);
+}
+
+/**
+ * Whether an unread message begins another run by itself. After a stop or a failure it stays unsent until the person
+ * sends again; so it does behind a run that never got to read, or the next one would end the same way, for ever.
+ */
+export function goesOnAfter(run: Pick<Run, "outcome" | "limit" | "turn"> | undefined): boolean {
+  if (run?.outcome === "limited") return run.turn !== null && run.limit !== "log-size";
+  return run === undefined || run.outcome === "completed";
 }
 
 /** True when nothing can happen before somebody writes: no stream stays open for that. */

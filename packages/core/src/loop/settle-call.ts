@@ -63,7 +63,8 @@ function attemptEvent(
   const tries = triesOf(call);
   const mayRetry = tries <= tool.maxRetries && definite?.retry !== false && (tool.idempotent || end.type === "threw");
   if (!mayRetry || !isWorthIt(end, options)) {
-    return failed(options, code, message, end.type === "timed-out" ? "unknown" : undefined);
+    const effect = tool.readOnly ? "none" : "unknown";
+    return failed(options, code, message, end.type === "timed-out" ? effect : undefined);
   }
   const { delayMs, factor, maxDelayMs, jitter } = tool.retry;
   const pause = Math.min(maxDelayMs, delayMs * factor ** (tries - 1)) * (1 - jitter * clock.random());

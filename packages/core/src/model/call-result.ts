@@ -9,7 +9,7 @@ export const NOT_RUN = "The tool was NOT run";
 export const NOT_RUN_BECAUSE: Readonly<Record<NotRunReason, string>> = {
   denied: "denied by the person",
   expired: "nobody answered in time",
-  stopped: "the run was stopped before it could start",
+  stopped: "the run ended before it could start",
   skipped: "skipped by the person",
   blocked: "blocked by the app's policy",
 };
@@ -24,7 +24,7 @@ export const NO_ANSWER = "No answer";
 export const NO_ANSWER_BECAUSE: Readonly<Record<NotRunReason, string>> = {
   denied: "the person declined to answer",
   expired: "nobody answered in time",
-  stopped: "the run was stopped before somebody answered",
+  stopped: "the run ended before somebody answered",
   skipped: "the person skipped the question",
   blocked: "the app's policy does not allow the question",
 };

@@ -149,7 +149,7 @@ function decide(call: Call, event: DecisionRecorded & ThreadEvent): Call | undef
   const { action, by, via, digest, value, error, reason, scope, stop } = event;
   const edited = event.input !== undefined;
   const decision = {
-    ...{ action, by, via, digest, value, error, reason, scope, stop, at: event.at },
+    ...{ kind: call.ask.kind, action, by, via, digest, value, error, reason, scope, stop, at: event.at },
     originalInput: edited ? call.input : undefined,
   };
   const goesOn = action === "approve" || action === "retry" || (action === "answer" && call.ask.kind !== "interrupted");

@@ -48,6 +48,8 @@ export interface Ask {
 
 /** The answer that was recorded: who, when, what. */
 export interface Decision {
+  /** What was asked. */
+  readonly kind: AskKind;
   readonly action: DecisionAction | "expire";
   readonly by?: Actor | undefined;
   readonly via: "browser" | "code" | "clock";

@@ -1,11 +1,13 @@
 import type { EventDraft, ThreadEvent } from "../../src/protocol/event.ts";
 import { toFrame } from "../../src/protocol/frame.ts";
 import { projectEvent, projectThread } from "../../src/protocol/project.ts";
+import { findCall } from "../../src/protocol/read-thread.ts";
 import { reduceThread } from "../../src/protocol/reduce-thread.ts";
 import { sealEvent } from "../../src/protocol/seal-event.ts";
 import { viewStep } from "../../src/protocol/step.ts";
 import type { Thread } from "../../src/protocol/thread.ts";
-import { emptyThread, findCall, openAsk, rootOf } from "../../src/protocol/thread.ts";
+import { emptyThread, openAsk, rootOf } from "../../src/protocol/thread.ts";
+import type { Json } from "../../src/protocol/values.ts";
 
 export interface SeenRequest {
   readonly method: string;
@@ -172,8 +174,8 @@ export function createFakeServer(id = "t1"): FakeServer {
   }
 
   function decide(body: SeenRequest["body"], reply: (status: number, value: unknown) => Response): Response {
-    const decisions = body.decisions as { callId: string; digest: string; action: "approve" | "deny" }[]; // ours
-    const results = decisions.map(({ callId, digest, action }) => {
+    const decisions = body.decisions as FakeDecision[]; // ours
+    const results = decisions.map(({ callId, digest, action, value, error }) => {
       const found = findCall(thread, callId);
       if (!found || !openAsk(found.call) || found.call.digest !== digest) {
         const code = !found ? "not-found" : found.call.digest === digest ? "decided" : "stale";
@@ -187,12 +189,18 @@ export function createFakeServer(id = "t1"): FakeServer {
         callId,
         digest,
         action,
+        value,
+        error,
         by: user,
         via: "browser",
         key: String(body.key),
         bodyHash: "h",
       });
-      append({ type: "run-resumed", runId, why: "decision", driverId: "d" });
+      const settled = { type: "call-settled", runId, callId } as const;
+      if (error !== undefined) append({ ...settled, outcome: "failed", error: { code: "tool-error", message: error } });
+      else if (action === "answer") append({ ...settled, outcome: "succeeded", output: value ?? null });
+      else if (action === "skip") append({ ...settled, outcome: "not-run", reason: "skipped" });
+      if (rootOf(thread)?.status !== "waiting") append({ type: "run-resumed", runId, why: "decision", driverId: "d" });
       return { callId, ok: true };
     });
     const first = results.find((result) => !result.ok);
@@ -224,6 +232,14 @@ export function createFakeServer(id = "t1"): FakeServer {
   }
 
   return server;
+}
+
+interface FakeDecision {
+  readonly callId: string;
+  readonly digest: string;
+  readonly action: "approve" | "deny" | "answer" | "skip";
+  readonly value?: Json;
+  readonly error?: string;
 }
 
 /** The body of `GET /threads/:id`. */
@@ -265,6 +281,30 @@ export function askFor(runId: string, callIds: readonly string[], turn = 1): Eve
     ]),
     { type: "run-waiting", runId, for: [...callIds] },
   ];
+}
+
+/** A turn that ends with one call per id, each waiting for a browser, and the run waiting for them. */
+export function askBrowserFor(runId: string, callIds: readonly string[], about: AskBrowser = {}): EventDraft[] {
+  const { turn = 1, tool = "pickLocation", expiresAt } = about;
+  return [
+    { type: "turn-ended", runId, turn, attempt: 1, finishReason: "tool-calls" },
+    ...callIds.flatMap((callId): EventDraft[] => {
+      const digest = `d-${callId}`;
+      const call = { runId, callId, turn, tool, input: { precise: true }, toolHash: "th", salt: "s", digest };
+      return [
+        { type: "call-ready", ...call },
+        { type: "call-judged", runId, callId, verdict: "allow", by: "default", digest },
+        { type: "decision-requested", runId, callId, kind: "browser", digest, expiresAt },
+      ];
+    }),
+    { type: "run-waiting", runId, for: [...callIds] },
+  ];
+}
+
+interface AskBrowser {
+  readonly turn?: number;
+  readonly tool?: string;
+  readonly expiresAt?: number;
 }
 
 export function endRun(runId: string, answer = ""): EventDraft {

@@ -79,7 +79,7 @@ test(`${SCHEDULES} schedules of a bad network end in the server's state, each de
     server.append(endRun(runId, "Refunded."));
     await vi.advanceTimersByTimeAsync(40_000);
 
-    const { threadId, connection, error, loading, access, clockOffsetMs, ...view } = client.getSnapshot();
+    const { threadId, connection, error, loading, access, browserSteps, clockOffsetMs, ...view } = client.getSnapshot();
     const truth = viewThread(projectThread(server.thread));
     expect(JSON.stringify(view), `seed ${seed}`).toBe(JSON.stringify(truth));
     expect(connection, `seed ${seed}`).toEqual({ status: "idle" });

@@ -61,7 +61,7 @@ function firstPending(client: ThreadClient): AnyStep {
 
 /** The client's view without what only this tab adds. */
 function viewed(client: ThreadClient): unknown {
-  const { threadId, connection, error, loading, access, clockOffsetMs, ...view } = client.getSnapshot();
+  const { threadId, connection, error, loading, access, browserSteps, clockOffsetMs, ...view } = client.getSnapshot();
   return JSON.parse(JSON.stringify(view));
 }
 

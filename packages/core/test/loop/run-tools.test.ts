@@ -104,7 +104,7 @@ describe("a tool that hangs", () => {
         signal = context.signal;
         return new Promise((resolve) => (answer = resolve));
       },
-      { timeoutMs: 5_000 },
+      { timeoutMs: 5_000, readOnly: false, approval: "allow" },
     );
     const threadId = await run.begin();
     await run.clock.advance(4_999);

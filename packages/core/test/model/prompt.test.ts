@@ -193,7 +193,7 @@ describe("what the model is told of a call", () => {
       true,
     ],
     ["an expiry", { type: "not-run", reason: "expired" }, `${NOT_RUN}: nobody answered in time`, true],
-    ["a stop", { type: "not-run", reason: "stopped" }, `${NOT_RUN}: the run was stopped before it could start`, true],
+    ["a stop", { type: "not-run", reason: "stopped" }, `${NOT_RUN}: the run ended before it could start`, true],
     ["a skip", { type: "not-run", reason: "skipped" }, `${NOT_RUN}: skipped by the person`, true],
     [
       "a skip of an interrupted call",

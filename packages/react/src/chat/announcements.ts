@@ -1,6 +1,6 @@
 import type { AnyStep } from "toolrun";
 import type { Strings } from "../strings.ts";
-import type { ChatRun } from "./chat-run.ts";
+import { type ChatRun, needPerson } from "./chat-run.ts";
 
 export interface Announcement {
   readonly text: string;
@@ -11,7 +11,7 @@ export interface Announcement {
 /** What the announcer compares: the part of a run that can be worth a word. */
 export type Spoken = Pick<
   ChatRun,
-  "loading" | "threadId" | "status" | "outcome" | "text" | "steps" | "pending" | "runId"
+  "loading" | "threadId" | "status" | "outcome" | "limit" | "text" | "steps" | "pending" | "browserSteps" | "runId"
 >;
 
 const longestReply = 500;
@@ -29,7 +29,7 @@ export function announcements(
   if (after.loading) return [];
   const isReplay = before.loading || (before.threadId !== after.threadId && before.threadId !== undefined);
   if (isReplay) {
-    const count = after.pending.length;
+    const count = needPerson(after).length;
     return count > 0 ? [{ text: strings.announceRestored(count), urgent: false }] : [];
   }
   const said: Announcement[] = [];
@@ -38,13 +38,17 @@ export function announcements(
     const announcement = ofStep(known.get(step.id), step, strings, who);
     if (announcement) said.push(announcement);
   }
-  const asked = after.pending.filter((step) => !known.get(step.id)?.ask);
+  // A browser tool is nobody's business until it is known that no browser takes it: the card says so in its own time.
+  const asked = after.pending.filter(
+    ({ id, ask }) => ask?.kind !== "browser" && known.get(id)?.ask?.askedAt !== ask?.askedAt,
+  );
   if (asked.length > 0) {
-    said.push({ text: strings.announceApprovals(asked.map((step) => step.title)), urgent: true });
+    const isApproval = asked.every((step) => step.ask?.kind === "approval");
+    const titles = asked.map((step) => (isApproval ? step.title : (step.ask?.prompt ?? step.title)));
+    said.push({ text: isApproval ? strings.announceApprovals(titles) : strings.announceNeeded(titles), urgent: true });
   }
   if (after.status === "ended" && before.status !== "ended" && before.runId === after.runId) {
-    const end = ofEnd(after, strings);
-    if (end) said.push(end);
+    said.push(...ofEnd(after, strings));
   }
   return said;
 }
@@ -70,10 +74,12 @@ function ofStep(
     : undefined;
 }
 
-function ofEnd(run: Spoken, strings: Strings): Announcement | undefined {
-  if (run.outcome === "stopped") return { text: strings.announceStopped, urgent: false };
-  if (run.outcome === "failed") return { text: strings.runFailed, urgent: true };
-  if (run.text === "") return undefined;
+function ofEnd(run: Spoken, strings: Strings): readonly Announcement[] {
+  if (run.outcome === "stopped") return [{ text: strings.announceStopped, urgent: false }];
+  if (run.outcome === "failed") return [{ text: strings.runFailed, urgent: true }];
+  const said: Announcement[] = [];
+  if (run.outcome === "limited" && run.limit) said.push({ text: strings.limits[run.limit], urgent: true });
+  if (run.text === "") return said;
   const text = run.text.length > longestReply ? `${run.text.slice(0, longestReply)}… ${strings.fullReply}` : run.text;
-  return { text: strings.announceReply(text), urgent: false };
+  return [...said, { text: strings.announceReply(text), urgent: false }];
 }

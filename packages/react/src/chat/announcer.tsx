@@ -34,7 +34,7 @@ export function Announcer({ run }: { readonly run: ChatRun }): ReactNode {
   useEffect(() => {
     if (before.current === run) return;
     const { strings } = latest.current;
-    const said = announcements(before.current, run, strings, (step) => whoDecided(step, latest.current));
+    const said = announcements(before.current, run, strings, (step) => whoDecided(step.decision, latest.current));
     before.current = run;
     for (const announcement of said) say.current(announcement);
   }, [run]);

@@ -3,7 +3,7 @@
 import { type ReactNode, type RefObject, useEffect, useState } from "react";
 import { Icon } from "../step/icon.tsx";
 import { useStepContext } from "../step/step-context.ts";
-import type { ChatRun } from "./chat-run.ts";
+import { type ChatRun, needPerson } from "./chat-run.ts";
 import { headingsIn } from "./focus.ts";
 
 export interface PendingBarProps {
@@ -15,8 +15,9 @@ export interface PendingBarProps {
 /** Says that a step waits when none of those that wait can be seen. */
 export function PendingBar({ run, scroller, onReview }: PendingBarProps): ReactNode {
   const { strings } = useStepContext();
-  const count = run.pending.length;
-  const inView = useCardInView(scroller, run.pending.map((step) => step.id).join(" "));
+  const asking = needPerson(run);
+  const count = asking.length;
+  const inView = useCardInView(scroller, asking.map((step) => step.id).join(" "));
   if (count === 0 || inView) return null;
   return (
     <div className="tr-pending">

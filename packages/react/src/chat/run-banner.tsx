@@ -1,7 +1,7 @@
 "use client";
 
 import { type ReactNode, useEffect, useState } from "react";
-import type { ActionResult, NoticePart } from "toolrun";
+import type { ActionResult, LimitName, NoticePart } from "toolrun";
 import { Icon } from "../step/icon.tsx";
 import { useStepContext } from "../step/step-context.ts";
 import { useNow } from "../step/time.tsx";
@@ -10,6 +10,9 @@ import { noticeWords } from "./run-notice.tsx";
 
 /** A connection lost for a moment is nobody's business. */
 const quietMs = 3_000;
+
+/** Limits that going on would only reach again. */
+const SAME_AGAIN: ReadonlySet<LimitName> = new Set(["log-size", "depth"]);
 
 /** How the last run ended, if not by its answer, and what one can do about it; and whether the server can be heard. */
 export function RunBanner({ run }: { readonly run: ChatRun }): ReactNode {
@@ -24,11 +27,11 @@ export function RunBanner({ run }: { readonly run: ChatRun }): ReactNode {
 }
 
 function Ended({ run }: { readonly run: ChatRun }): ReactNode {
-  const { strings, actions, me } = useStepContext();
+  const { strings, me } = useStepContext();
   const [refusal, setRefusal] = useState<string>();
   const { outcome, limit, code } = run;
   if (run.status !== "ended" || !outcome || outcome === "completed") return null;
-  const canContinue = actions !== null && limit !== "log-size";
+  const canContinue = run.access.send && !(limit && SAME_AGAIN.has(limit));
   const goOn = async (): Promise<void> => {
     const result: ActionResult = await run.continue();
     setRefusal(result.ok ? undefined : result.message);
@@ -38,7 +41,7 @@ function Ended({ run }: { readonly run: ChatRun }): ReactNode {
       <Icon name={outcome === "stopped" ? "stop" : "warn"} />
       <p>
         {noticeWords(lastNotice(run) ?? { outcome, limit, code }, strings, me)}{" "}
-        {outcome === "limited" ? strings.nothingLost : null}
+        {outcome === "limited" && canContinue ? strings.nothingLost : null}
         {outcome === "failed" && code ? (
           <span className="tr-muted">
             {" "}

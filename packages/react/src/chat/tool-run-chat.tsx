@@ -22,7 +22,7 @@ export type StepRenderers<Agent = RegisteredAgent> =
     : { readonly [Name in ToolName<Agent>]?: ((step: Extract<Step<Agent>, { tool: Name }>) => ReactNode) | undefined };
 
 export interface ToolRunChatProps<Agent = RegisteredAgent>
-  extends Pick<UseToolRunOptions, "endpoint" | "threadId" | "initial"> {
+  extends Pick<UseToolRunOptions<NoInfer<Agent>>, "endpoint" | "threadId" | "initial" | "tools"> {
   /** What a person can press instead of writing, while the conversation is empty. */
   readonly suggestions?: readonly string[] | undefined;
   /** The heading of the chat. */
@@ -50,9 +50,10 @@ export function ToolRunChat<Agent = RegisteredAgent>(props: ToolRunChatProps<Age
 }
 
 function Connected<Agent>(props: Omit<ToolRunChatProps<Agent>, "run">): ReactNode {
-  const { endpoint, initial } = props;
+  const { endpoint, initial, tools } = props;
   // Absent and undefined differ: without a threadId the hook keeps the one this tab had open.
-  const run = useToolRun<Agent>({ endpoint, initial, ...("threadId" in props ? { threadId: props.threadId } : {}) });
+  const given = "threadId" in props ? { threadId: props.threadId } : {};
+  const run = useToolRun<Agent>({ endpoint, initial, tools, ...given });
   return <Chat<Agent> {...props} run={run} />;
 }
 
@@ -65,7 +66,7 @@ function Chat<Agent>(props: ToolRunChatProps<Agent> & { readonly run: UseToolRun
   const me = useMe(run, props.user?.id);
   useDocumentTitle(run, strings);
 
-  const { approve, deny, answer, retry, skip, clockOffsetMs } = run;
+  const { approve, deny, answer, retry, skip, browserSteps, clockOffsetMs } = run;
   const canDecide = run.access.decide;
   const context = useMemo((): StepContextValue => {
     const leave = (step: AnyStep): void => {
@@ -77,12 +78,13 @@ function Chat<Agent>(props: ToolRunChatProps<Agent> & { readonly run: UseToolRun
       strings,
       me,
       clockOffsetMs,
+      browserSteps,
       actions: canDecide ? { approve, deny, answer, retry, skip } : null,
       slots: props.steps as StepSlots | undefined, // a slot is only ever given steps of the tool it is named after
       onDecided: leave,
       onFocusLost: leave,
     };
-  }, [strings, me, clockOffsetMs, canDecide, approve, deny, answer, retry, skip, props.steps]);
+  }, [strings, me, clockOffsetMs, browserSteps, canDecide, approve, deny, answer, retry, skip, props.steps]);
 
   const review = (back: boolean): void => {
     const heading = nextHeading(scroller.current, back);

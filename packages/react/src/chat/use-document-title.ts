@@ -2,11 +2,15 @@
 
 import { useEffect, useRef } from "react";
 import type { Strings } from "../strings.ts";
-import type { ChatRun } from "./chat-run.ts";
+import { type ChatRun, needPerson } from "./chat-run.ts";
 
 /** Calls a person back from another tab: a decision that waits, or a run that ended unseen. The title is given back. */
 export function useDocumentTitle(run: ChatRun, strings: Strings): void {
-  const count = run.pending.length;
+  const asking = needPerson(run);
+  const count = asking.length;
+  const pending = asking.every((step) => step.ask?.kind === "approval")
+    ? strings.documentPending
+    : strings.documentNeeded;
   const isOver = run.status === "ended";
   const wasActive = useRef(false);
   const unseen = useRef(false);
@@ -21,7 +25,7 @@ export function useDocumentTitle(run: ChatRun, strings: Strings): void {
     if (isOver) wasActive.current = false;
     const show = (): void => {
       if (!document.hidden) unseen.current = false;
-      if (count > 0) document.title = strings.documentPending(count, own);
+      if (count > 0) document.title = pending(count, own);
       else document.title = unseen.current ? strings.documentDone(own) : own;
     };
     show();
@@ -30,5 +34,5 @@ export function useDocumentTitle(run: ChatRun, strings: Strings): void {
       document.removeEventListener("visibilitychange", show);
       document.title = own;
     };
-  }, [count, isOver, strings]);
+  }, [count, isOver, pending, strings]);
 }

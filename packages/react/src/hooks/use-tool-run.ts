@@ -9,7 +9,7 @@ import { threadsKey } from "./use-threads.ts";
 
 const POLL_WAITING_MS = 5_000;
 
-export interface UseToolRunOptions extends WireOptions {
+export interface UseToolRunOptions<Agent = RegisteredAgent> extends WireOptions {
   /**
    * The thread to show; another id shows another thread.
    * @defaultValue the thread this tab had open, kept in sessionStorage; with `onThread` or `initial`, a new one
@@ -19,6 +19,11 @@ export interface UseToolRunOptions extends WireOptions {
   readonly initial?: ThreadClientOptions["initial"];
   /** The first message made a thread. Who gives it keeps the id: sessionStorage is then left alone. */
   readonly onThread?: ((threadId: string) => void) | undefined;
+  /**
+   * What this page does for the agent's browser tools. Each question runs once, in one tab, whatever is rendered;
+   * the function is the one of the latest render. Its result is the answer; what it throws is told to the model.
+   */
+  readonly tools?: ThreadClientOptions<Agent>["tools"];
 }
 
 /** What `useToolRun` returns: the thread as it is, and what a person can do. */
@@ -28,6 +33,9 @@ export interface UseToolRun<Agent = RegisteredAgent>
   /** Leaves this thread as it is and starts a fresh one. */
   reset(): void;
 }
+
+/** Each gets the input of its own tool: the server validated it. */
+type Offered = ReturnType<Parameters<ThreadClient["offerTools"]>[0]>;
 
 interface Held {
   readonly client: ThreadClient;
@@ -39,7 +47,7 @@ interface Held {
  * A thread and its run, live: one subscription to one store that folds the server's events outside React.
  * Actions are the same functions for as long as the thread is the same.
  */
-export function useToolRun<Agent = RegisteredAgent>(options: UseToolRunOptions = {}): UseToolRun<Agent> {
+export function useToolRun<Agent = RegisteredAgent>(options: UseToolRunOptions<Agent> = {}): UseToolRun<Agent> {
   const { endpoint = "/api/toolrun", initial, onThread } = options;
   const given = options.threadId ?? (initial && ("thread" in initial ? initial.thread.id : initial.id));
   const isStored = given === undefined && !onThread;
@@ -97,6 +105,13 @@ export function useToolRun<Agent = RegisteredAgent>(options: UseToolRunOptions =
     if (threadId !== undefined && threadId !== wanted) latest.current.onThread?.(threadId);
   }, [threadId, wanted]);
 
+  // Offers, and starts nothing: the client runs them when the thread asks. Names that change are offered anew.
+  const names = Object.keys(options.tools ?? {}).join();
+  useEffect(() => {
+    if (names === "") return;
+    return client.offerTools(() => latest.current.tools as Offered);
+  }, [client, names]);
+
   const { mutate } = useSWRConfig();
   const shown = useRef("");
   useEffect(() => {
@@ -116,7 +131,7 @@ export function useToolRun<Agent = RegisteredAgent>(options: UseToolRunOptions =
   const [reset] = useState(() => () => renew.current());
 
   return useMemo(() => {
-    const { subscribe, getSnapshot, getServerSnapshot, close, ...actions } = client;
+    const { subscribe, getSnapshot, getServerSnapshot, offerTools, close, ...actions } = client;
     const run = { ...actions, ...snapshot, reset };
     return run as unknown as UseToolRun<Agent>; // the steps are those of the agent behind the endpoint
   }, [client, snapshot, reset]);

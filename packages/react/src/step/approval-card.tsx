@@ -154,7 +154,7 @@ export function ApprovalCard({ step, className }: ApprovalCardProps): ReactNode 
                 ? strings.approveDestructive(step.title)
                 : strings.approveOnce
           }
-          onSubmit={approve}
+          onSubmit={(edited, changes) => approve(changes === 0 ? undefined : edited)}
           onBack={() => back(editButton)}
         />
       ) : null}

@@ -2,10 +2,10 @@
 
 import type { ReactNode } from "react";
 import type { AnyStep } from "toolrun";
+import { Deadline } from "./deadline.tsx";
 import type { Field } from "./fields.ts";
 import { Icon } from "./icon.tsx";
 import { useStepContext } from "./step-context.ts";
-import { Moment, useNow } from "./time.tsx";
 import { isRecord, KeyList, ValueView } from "./value-view.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
@@ -71,21 +71,4 @@ function Arguments({ step, fields }: { readonly step: AnyStep; readonly fields: 
   if (shown.length === 0) return <p className="tr-muted">{strings.noArguments}</p>;
   const ordered = Object.fromEntries(shown.map((field) => [field.name, input[field.name] ?? null]));
   return <KeyList value={ordered} titles={new Map(shown.map((field) => [field.name, field.title]))} />;
-}
-
-function Deadline({ step }: { readonly step: AnyStep }): ReactNode {
-  const { strings, clockOffsetMs = 0 } = useStepContext();
-  const expiresAt = step.ask?.expiresAt;
-  const now = useNow(expiresAt !== undefined);
-  if (!step.ask) return null;
-  const left = expiresAt === undefined || now === null ? undefined : Math.max(0, expiresAt - clockOffsetMs - now);
-  return (
-    <span className="tr-when">
-      <Moment at={step.ask.askedAt} words={strings.requestedAt} />
-      {/* Minutes until the last one: a clock that counts down all the time only presses. */}
-      {left === undefined
-        ? null
-        : ` · ${strings.expiresIn(left > 60_000 ? strings.minutes(left) : strings.seconds(left))}`}
-    </span>
-  );
 }

@@ -1,37 +1,43 @@
 "use client";
 
-import { type ReactNode, useId, useMemo, useState } from "react";
+import { type ReactNode, useId } from "react";
 import type { AnyStep, Json } from "toolrun";
-import { type Field, titleOfKey, toFields } from "./fields.ts";
+import { BrowserWait } from "./browser-wait.tsx";
+import { Deadline } from "./deadline.tsx";
+import { titleOfKey } from "./fields.ts";
 import { Icon } from "./icon.tsx";
-import { SchemaForm } from "./schema-form.tsx";
+import { LinkOut } from "./link-out.tsx";
+import { QuestionForm } from "./question-form.tsx";
 import { useStepContext } from "./step-context.ts";
 import { useAsk } from "./use-ask.ts";
 import { isRecord, KeyList } from "./value-view.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
-/** A step that needs something else than a yes: an answer, a visit to a page, this browser, or word after a crash. */
+/** A step that needs something else than a yes: an answer, a visit to a page, a browser, or word after a crash. */
 export function AskCard({ step }: { readonly step: AnyStep }): ReactNode {
   const { strings, actions } = useStepContext();
   const { card, busy, fresh, refusal, decide } = useAsk(step);
   const id = useId();
-  const kind = step.ask?.kind;
+  const kind = step.ask?.kind ?? "question";
   const word = {
     approval: strings.needsApproval,
     question: strings.needsAnswer,
     link: strings.needsLink,
     browser: strings.needsBrowser,
     interrupted: strings.interrupted,
-  }[kind ?? "question"];
+  }[kind];
+  const off = busy || fresh;
   const act = (name: "retry" | "skip") => (): void => {
-    if (actions && !busy && !fresh) void decide(() => actions[name](step));
+    if (actions && !off) void decide(() => actions[name](step));
   };
   const skip = (
-    <button type="button" className="tr-button" aria-disabled={busy || fresh || undefined} onClick={act("skip")}>
+    <button type="button" className="tr-button" aria-disabled={off || undefined} onClick={act("skip")}>
       {strings.skip}
     </button>
   );
   const prompt = step.ask?.prompt ?? (kind === "question" ? promptOf(step.input) : undefined);
+  // What a person is asked says it all; what a browser or a broken step was to do stands in its arguments.
+  const showsInput = kind === "browser" || kind === "interrupted";
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset would bring its own look and its own label.
     <div
@@ -39,21 +45,28 @@ export function AskCard({ step }: { readonly step: AnyStep }): ReactNode {
       role="group"
       className="tr-card tr-ask"
       aria-labelledby={`${id}title`}
+      aria-describedby={`${id}kicker`}
       data-status="waiting"
       data-kind={kind}
       data-step={step.id}
     >
-      <div className="tr-kicker">
+      <div className="tr-kicker" id={`${id}kicker`}>
         <span className="tr-status" data-tone={kind === "interrupted" ? "danger" : "warn"}>
           <Icon name={kind === "interrupted" ? "warn" : "ask"} /> {word}
         </span>
+        {prompt === undefined || kind === "question" ? null : (
+          <span className="tr-label">
+            <VisibleText text={step.title} />
+          </span>
+        )}
+        <Deadline step={step} />
       </div>
-      <h3 id={`${id}title`} className="tr-title" tabIndex={-1} data-step-heading={step.id}>
+      <h3 id={`${id}title`} className="tr-title" tabIndex={-1} data-step-heading={step.id} dir="auto">
         <VisibleText text={prompt ?? step.title} />
       </h3>
       {kind === "interrupted" ? <p>{strings.interruptedText}</p> : null}
-      {kind === "browser" ? <p>{strings.browserText}</p> : null}
-      {kind !== "question" && isRecord(step.input) ? (
+      {kind === "browser" ? <BrowserWait step={step} fresh={fresh} /> : null}
+      {showsInput && isRecord(step.input) && Object.keys(step.input).length > 0 ? (
         <KeyList value={step.input} titles={titlesOf(step.input)} />
       ) : null}
       {refusal === undefined || kind === "question" ? null : (
@@ -63,35 +76,31 @@ export function AskCard({ step }: { readonly step: AnyStep }): ReactNode {
       )}
       {actions === null ? <p className="tr-muted">{strings.readOnlyViewer}</p> : null}
       {actions && kind === "question" ? (
-        <Question
+        <QuestionForm
           step={step}
+          off={off}
           busy={busy}
-          onAnswer={(value) => decide(() => actions.answer(step, { value }))}
+          refusal={refusal}
+          onAnswer={(value, stay) => decide(() => actions.answer(step, { value }), stay)}
           skip={skip}
         />
       ) : null}
       {actions && kind === "link" ? (
-        <>
-          <LinkOut url={step.ask?.url} />
-          <div className="tr-actions">
-            <button
-              type="button"
-              className="tr-button tr-strong"
-              aria-disabled={busy || fresh || undefined}
-              onClick={() => busy || fresh || void decide(() => actions.answer(step, { value: true }))}
-            >
-              {busy ? strings.sending : strings.done}
-            </button>
-            {skip}
-          </div>
-        </>
+        <LinkOut
+          url={step.ask?.url}
+          off={off}
+          busy={busy}
+          onDone={() => void decide(() => actions.answer(step, { value: null }))}
+          skip={skip}
+        />
       ) : null}
       {actions && kind === "interrupted" ? (
         <div className="tr-actions">
           <button
             type="button"
             className="tr-button tr-strong"
-            aria-disabled={busy || fresh || undefined}
+            aria-disabled={off || undefined}
+            data-busy={busy || undefined}
             onClick={act("retry")}
           >
             {busy ? strings.sending : strings.retry}
@@ -101,58 +110,6 @@ export function AskCard({ step }: { readonly step: AnyStep }): ReactNode {
       ) : null}
       {actions && kind === "browser" ? <div className="tr-actions">{skip}</div> : null}
     </div>
-  );
-}
-
-/** One field for a simple answer, several for an object; the same form as for editing arguments. */
-function Question(props: {
-  readonly step: AnyStep;
-  readonly busy: boolean;
-  readonly onAnswer: (value: Json) => ReturnType<ReturnType<typeof useAsk>["decide"]>;
-  readonly skip: ReactNode;
-}): ReactNode {
-  const { strings } = useStepContext();
-  const { step, busy, onAnswer, skip } = props;
-  const schema = step.ask?.schema;
-  const whole = isRecord(schema) && isRecord(schema.properties);
-  const fields = useMemo((): readonly Field[] => {
-    if (whole) return toFields(schema, {});
-    const answer = { title: strings.answerLabel, ...(isRecord(schema) ? schema : { type: "string" }) };
-    return toFields({ properties: { answer }, required: ["answer"] }, {});
-  }, [schema, whole, strings]);
-  const [empty] = useState({}); // the same object on every render: the form compares with it
-  return (
-    <SchemaForm
-      fields={fields}
-      input={empty}
-      draftKey={step.id}
-      busy={busy}
-      submitLabel={() => strings.sendAnswer}
-      onSubmit={(value) => onAnswer(whole ? (value ?? {}) : isRecord(value) ? (value.answer ?? null) : null)}
-    >
-      {skip}
-    </SchemaForm>
-  );
-}
-
-/** Only web addresses and paths of this site become links: the address may come from a model. */
-function LinkOut({ url }: { readonly url: string | undefined }): ReactNode {
-  const { strings } = useStepContext();
-  if (url === undefined) return null;
-  const safe = /^https?:\/\//i.test(url) || /^\/(?![/\\])/.test(url);
-  if (!safe) {
-    return (
-      <p>
-        <VisibleText text={url} /> <span className="tr-muted">{strings.unsafeLink}</span>
-      </p>
-    );
-  }
-  return (
-    <p>
-      <a className="tr-anchor" href={url} target="_blank" rel="noopener noreferrer nofollow">
-        {strings.openLink} <bdi dir="ltr">{url.replace(/^https?:\/\//i, "")}</bdi>
-      </a>
-    </p>
   );
 }
 

@@ -3,7 +3,7 @@
 import { type ReactNode, useId } from "react";
 import type { Json } from "toolrun";
 import type { Strings } from "../strings.ts";
-import type { Field } from "./fields.ts";
+import type { Choice, Field } from "./fields.ts";
 import { Icon } from "./icon.tsx";
 import { useStepContext } from "./step-context.ts";
 import { VisibleText } from "./visible-text.tsx";
@@ -19,6 +19,8 @@ export interface FieldInputProps {
   readonly text: string;
   /** What stood there before the person changed it. */
   readonly proposed: string;
+  /** Somebody proposed it: one can go back to that. */
+  readonly resettable: boolean;
   readonly error: string | undefined;
   readonly onText: (text: string) => void;
 }
@@ -28,8 +30,9 @@ export function FieldInput(props: FieldInputProps): ReactNode {
   const { strings } = useStepContext();
   const { id, field, text, proposed, error, onText } = props;
   const describedBy = useId();
-  const changed = text !== proposed;
+  const changed = props.resettable && text !== proposed;
   const isRadio = field.kind === "choice" && field.required && !field.nullable && field.choices.length <= maxRadios;
+  const isLong = field.kind === "long" || field.kind === "json" || field.kind === "list" || text.includes("\n");
   const title = <VisibleText text={field.title} />;
   const optional = field.required || field.kind === "boolean" ? null : ` (${strings.optional})`;
   const control = {
@@ -54,20 +57,23 @@ export function FieldInput(props: FieldInputProps): ReactNode {
           />
           {title}
         </label>
-      ) : isRadio ? (
+      ) : isRadio || field.kind === "many" ? (
         <fieldset id={id} tabIndex={-1} className="tr-options" aria-describedby={describedBy} disabled={field.locked}>
-          <legend>{title}</legend>
+          <legend>
+            {title}
+            {optional}
+          </legend>
           {field.choices.map((choice) => (
-            <label key={JSON.stringify(choice)} className="tr-check">
+            <label key={JSON.stringify(choice.value)} className="tr-check">
               <input
-                type="radio"
+                type={isRadio ? "radio" : "checkbox"}
                 name={id}
-                value={JSON.stringify(choice)}
-                checked={text === JSON.stringify(choice)}
+                value={JSON.stringify(choice.value)}
+                checked={isRadio ? text === JSON.stringify(choice.value) : chosenIn(text).has(choice.value)}
                 aria-invalid={error === undefined ? undefined : true}
-                onChange={(event) => onText(event.target.value)}
+                onChange={(event) => onText(isRadio ? event.target.value : toggled(field, text, choice, proposed))}
               />
-              {wordOf(choice, strings)}
+              <VisibleText text={wordOf(choice, strings)} />
             </label>
           ))}
         </fieldset>
@@ -81,12 +87,12 @@ export function FieldInput(props: FieldInputProps): ReactNode {
             <select {...control} onChange={(event) => onText(event.target.value)}>
               {field.required && !field.nullable && text !== "" ? null : <option value="">{strings.none}</option>}
               {field.choices.map((choice) => (
-                <option key={JSON.stringify(choice)} value={JSON.stringify(choice)}>
+                <option key={JSON.stringify(choice.value)} value={JSON.stringify(choice.value)}>
                   {wordOf(choice, strings)}
                 </option>
               ))}
             </select>
-          ) : field.kind === "long" || field.kind === "json" || text.includes("\n") ? (
+          ) : isLong ? (
             <textarea
               {...control}
               rows={Math.min(8, Math.max(2, text.split("\n").length))}
@@ -113,10 +119,18 @@ export function FieldInput(props: FieldInputProps): ReactNode {
         )}
         {field.help === undefined ? null : <p>{field.help}</p>}
         {field.kind === "json" ? <p>{strings.jsonField}</p> : null}
+        {field.kind === "list" ? <p>{strings.listField}</p> : null}
         {changed && proposed !== "" ? <p className="tr-was">{strings.was(shorten(proposed))}</p> : null}
       </div>
       {changed ? (
-        <button type="button" className="tr-button tr-quiet tr-undo" onClick={() => onText(proposed)}>
+        <button
+          type="button"
+          className="tr-button tr-quiet tr-undo"
+          onClick={() => {
+            document.getElementById(id)?.focus(); // this button is about to go away
+            onText(proposed);
+          }}
+        >
           <Icon name="undo" />
           <span className="tr-sr-only">{strings.resetField(field.title)}</span>
         </button>
@@ -125,9 +139,29 @@ export function FieldInput(props: FieldInputProps): ReactNode {
   );
 }
 
-function wordOf(choice: Json, strings: Strings): string {
-  if (typeof choice === "boolean") return choice ? strings.yes : strings.no;
-  return String(choice);
+/** What a choice is called. */
+export function wordOf({ value, title }: Choice, strings: Strings): string {
+  if (title !== undefined) return title;
+  if (typeof value === "boolean") return value ? strings.yes : strings.no;
+  return String(value);
+}
+
+function chosenIn(text: string): ReadonlySet<Json> {
+  try {
+    const values: unknown = JSON.parse(text);
+    return new Set(Array.isArray(values) ? values : []);
+  } catch {
+    return new Set();
+  }
+}
+
+/** The choices with one more or one less, in the order of the schema; what it does not name is kept. */
+function toggled({ choices }: Field, text: string, choice: Choice, proposed: string): string {
+  const chosen = new Set(chosenIn(text));
+  if (!chosen.delete(choice.value)) chosen.add(choice.value);
+  const known = choices.map(({ value }) => value).filter((value) => chosen.delete(value));
+  const values = [...known, ...chosen];
+  return values.length === 0 && proposed === "" ? "" : JSON.stringify(values);
 }
 
 function shorten(text: string): string {

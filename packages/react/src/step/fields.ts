@@ -1,25 +1,36 @@
 import type { Json } from "toolrun";
-import type { Strings } from "../strings.ts";
 import { isRecord } from "./value-view.tsx";
 
 /** One value of an input, as a form shows it. What no simple field can hold is edited as JSON. */
 export interface Field {
   readonly name: string;
   readonly title: string;
-  readonly kind: "text" | "long" | "number" | "integer" | "boolean" | "choice" | "json";
+  /** `list`: one text or number a line. `many`: any of the choices. */
+  readonly kind: "text" | "long" | "number" | "integer" | "boolean" | "choice" | "list" | "many" | "json";
   readonly help?: string | undefined;
   readonly required: boolean;
   /** An empty field means null. */
   readonly nullable: boolean;
   readonly locked: boolean;
-  readonly choices: readonly Json[];
+  readonly choices: readonly Choice[];
   readonly schema: { readonly [key: string]: Json };
+  /** The fields of an object that a form shows one by one. */
+  readonly fields?: readonly Field[] | undefined;
+}
+
+export interface Choice {
+  readonly value: Json;
+  /** What it is called, where the schema says so. */
+  readonly title?: string | undefined;
+}
+
+/** A field that stands for itself, and where its value is. */
+export interface Leaf extends Field {
+  readonly path: readonly string[];
 }
 
 /** What was typed, by name of field: always text, so that "1." stays "1." while a person types. */
 export type Draft = Readonly<Record<string, string>>;
-
-export type FieldValue = { readonly value: Json } | { readonly omit: true } | { readonly error: string };
 
 /** The fields of an input in the order of its schema; what the schema does not name comes last. */
 export function toFields(
@@ -53,14 +64,34 @@ export function titleOfKey(name: string): string {
 function toField(name: string, json: Json, value: Json | undefined, required: boolean, locked: boolean): Field {
   const outer = isRecord(json) ? json : {};
   const { schema, nullable } = unwrapNull(outer);
-  const choices = choicesOf(schema);
+  const many = schema.type === "array" && isRecord(schema.items) ? choicesOf(schema.items) : undefined;
+  const choices = many ?? choicesOf(schema);
   const kind = kindOf(schema, choices, required);
   const title = text(outer.title) ?? text(schema.title) ?? titleOfKey(name);
   const help = text(outer.description) ?? text(schema.description);
   const base = { name, title, help, required, nullable, locked, schema };
   // A value its own schema would not hold is safe as JSON only.
-  if (!fits(kind, value)) return { ...base, kind: "json", nullable: false, choices: [] };
-  return { ...base, kind, choices: kind === "boolean" || kind !== "choice" ? [] : (choices ?? [true, false]) };
+  if (kind === "json" || !fits(kind, schema, value)) {
+    const fields = nullable || locked ? undefined : fieldsInside(schema, value, required);
+    return { ...base, kind: "json", nullable: false, choices: [], fields };
+  }
+  if (kind !== "choice" && kind !== "many") return { ...base, kind, choices: [] };
+  return { ...base, kind, choices: choices ?? [{ value: true }, { value: false }] };
+}
+
+/** Only of an object that is there in any case: whether to send an empty one cannot be told from empty fields. */
+function fieldsInside(schema: Schema, value: Json | undefined, required: boolean): readonly Field[] | undefined {
+  if (!isRecord(schema.properties) || (value === undefined ? !required : !isRecord(value))) return undefined;
+  return toFields(schema, value ?? {});
+}
+
+/** The fields one sees: an object's own in its place, two levels deep. */
+export function leavesOf(fields: readonly Field[], path: readonly string[] = [], title = ""): readonly Leaf[] {
+  return fields.flatMap((field): readonly Leaf[] => {
+    const own = { ...field, path: [...path, field.name], title: title + field.title };
+    if (!field.fields || path.length === 2) return [{ ...own, name: own.path.map(encodeURIComponent).join("/") }];
+    return leavesOf(field.fields, own.path, `${own.title}: `);
+  });
 }
 
 /** Without a schema, the value itself tells what it is. */
@@ -83,110 +114,79 @@ function unwrapNull(schema: Schema): { schema: Schema; nullable: boolean } {
   return inner.length === 1 && isRecord(inner[0]) ? { schema: inner[0], nullable: true } : { schema, nullable: false };
 }
 
-function choicesOf(schema: Schema): readonly Json[] | undefined {
+function choicesOf(schema: Schema): readonly Choice[] | undefined {
   const options = schema.anyOf ?? schema.oneOf;
-  const values = Array.isArray(schema.enum)
-    ? schema.enum
+  const choices = Array.isArray(schema.enum)
+    ? schema.enum.map((value): Choice => ({ value }))
     : Array.isArray(options) && options.every((option) => isRecord(option) && "const" in option)
-      ? options.map((option) => (isRecord(option) ? (option.const ?? null) : null))
+      ? options.map((option): Choice => {
+          const { const: value = null, title } = isRecord(option) ? option : {};
+          return { value, title: text(title) };
+        })
       : undefined;
-  if (!values?.every((value) => value === null || typeof value !== "object")) return undefined;
-  return values.filter((value, index) => values.indexOf(value) === index);
+  if (!choices?.length || choices.some(({ value }) => value !== null && typeof value === "object")) return undefined;
+  return choices.filter(({ value }, index) => choices.findIndex((other) => other.value === value) === index);
 }
 
-function kindOf(schema: Schema, choices: readonly Json[] | undefined, required: boolean): Field["kind"] {
-  if (choices && choices.length > 0) return "choice";
+function kindOf(schema: Schema, choices: readonly Choice[] | undefined, required: boolean): Field["kind"] {
+  if (choices) return schema.type === "array" ? "many" : "choice";
   if (schema.type === "boolean") return required || "default" in schema ? "boolean" : "choice";
   if (schema.type === "number" || schema.type === "integer") return schema.type;
+  if (schema.type === "array") return itemType(schema) ? "list" : "json";
   if (schema.type !== "string") return "json";
   const long = typeof schema.maxLength === "number" && schema.maxLength > 120 && !schema.format;
   return long ? "long" : "text";
 }
 
-function fits(kind: Field["kind"], value: Json | undefined): boolean {
-  if (value === undefined || value === null || kind === "json" || kind === "choice") return true;
-  if (kind === "number" || kind === "integer") return typeof value === "number";
-  return kind === "boolean" ? typeof value === "boolean" : typeof value === "string";
+/** The type of a list's items, where each fits in a line. */
+export function itemType(schema: Schema): "string" | "number" | "integer" | undefined {
+  const type = isRecord(schema.items) ? schema.items.type : undefined;
+  return type === "string" || type === "number" || type === "integer" ? type : undefined;
 }
 
-/** The text a field begins with. */
-export function toDraft(fields: readonly Field[], input: Json): Draft {
-  const values = isRecord(input) ? input : {};
-  return Object.fromEntries(fields.map((field) => [field.name, toText(field, values[field.name])]));
+function fits(kind: Field["kind"], schema: Schema, value: Json | undefined): boolean {
+  if (value === undefined || value === null || kind === "json" || kind === "choice") return true;
+  if (kind === "number" || kind === "integer") return typeof value === "number";
+  if (kind !== "list" && kind !== "many") {
+    return kind === "boolean" ? typeof value === "boolean" : typeof value === "string";
+  }
+  if (!Array.isArray(value)) return false;
+  if (kind === "many") return value.every((item) => item === null || typeof item !== "object");
+  const isText = itemType(schema) === "string";
+  return value.every((item) =>
+    isText ? typeof item === "string" && /^[^\r\n]+$/.test(item) : typeof item === "number",
+  );
+}
+
+/** The text each field begins with. */
+export function toDraft(leaves: readonly Leaf[], input: Json): Draft {
+  return Object.fromEntries(leaves.map((leaf) => [leaf.name, toText(leaf, valueAt(input, leaf.path))]));
+}
+
+/** The value at a path; undefined where there is none. */
+export function valueAt(input: Json, path: readonly string[]): Json | undefined {
+  let value: Json | undefined = input;
+  for (const key of path) value = isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return value;
+}
+
+/** The input with another value at a path, or none. */
+export function withValue(input: Json, [key, ...rest]: readonly string[], value: Json | undefined): Json {
+  const record = isRecord(input) ? input : {};
+  if (key === undefined) return value ?? record;
+  const next = rest.length === 0 ? value : withValue(valueAt(record, [key]) ?? {}, rest, value);
+  const entries = new Map<string, Json>(Object.entries(record));
+  if (next === undefined) entries.delete(key);
+  else entries.set(key, next);
+  return Object.fromEntries(entries);
 }
 
 function toText(field: Field, value: Json | undefined): string {
   if (field.kind === "boolean") return String(value ?? false);
   if (value === undefined || (value === null && field.kind !== "json" && field.kind !== "choice")) return "";
   if (field.kind === "json") return JSON.stringify(value, null, 2);
+  if (field.kind === "list" && Array.isArray(value)) return value.join("\n");
   return typeof value === "string" && field.kind !== "choice" ? value : JSON.stringify(value);
-}
-
-/** What a field's text stands for, or why it stands for nothing. The server judges again. */
-export function readField(field: Field, typed: string, strings: Strings): FieldValue {
-  if (
-    typed.trim() === "" &&
-    (field.kind !== "text" && field.kind !== "long" ? true : field.nullable || !field.required)
-  ) {
-    if (field.nullable) return { value: null };
-    return field.required ? { error: strings.missing } : { omit: true };
-  }
-  switch (field.kind) {
-    case "text":
-    case "long":
-      return readText(field, typed, strings);
-    case "number":
-    case "integer":
-      return readNumber(field, typed.trim(), strings);
-    case "boolean":
-    case "choice":
-    case "json":
-      return readJson(typed, strings);
-    default:
-      return field.kind satisfies never;
-  }
-}
-
-function readText({ schema }: Field, typed: string, strings: Strings): FieldValue {
-  const { minLength, maxLength, format } = schema;
-  const length = [...typed].length;
-  if (typeof minLength === "number" && length < minLength) return { error: strings.longerThan(minLength) };
-  if (typeof maxLength === "number" && length > maxLength) return { error: strings.shorterThan(maxLength) };
-  if (format === "email" && !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(typed)) return { error: strings.invalidEmail };
-  if (format === "uri" && !URL.canParse(typed)) return { error: strings.invalidUrl };
-  return { value: typed };
-}
-
-function readNumber({ kind, schema }: Field, typed: string, strings: Strings): FieldValue {
-  const value = Number(typed);
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(typed) || !Number.isFinite(value)) {
-    return { error: kind === "integer" ? strings.invalidInteger : strings.invalidNumber };
-  }
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return { error: strings.unsafeInteger };
-  if (kind === "integer" && !Number.isInteger(value)) return { error: strings.invalidInteger };
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
-  if (typeof minimum === "number" && value < minimum) return { error: strings.atLeast(minimum) };
-  if (typeof maximum === "number" && value > maximum) return { error: strings.atMost(maximum) };
-  if (typeof exclusiveMinimum === "number" && value <= exclusiveMinimum)
-    return { error: strings.moreThan(exclusiveMinimum) };
-  if (typeof exclusiveMaximum === "number" && value >= exclusiveMaximum)
-    return { error: strings.lessThan(exclusiveMaximum) };
-  return { value };
-}
-
-function readJson(typed: string, strings: Strings): FieldValue {
-  try {
-    const value = JSON.parse(typed) as Json; // JSON.parse makes nothing but Json
-    return isExact(value) ? { value } : { error: strings.unsafeInteger };
-  } catch {
-    return { error: strings.invalidJson };
-  }
-}
-
-/** False where a number was too large to be read as it was typed. */
-function isExact(value: Json): boolean {
-  if (typeof value === "number") return !Number.isInteger(value) || Number.isSafeInteger(value);
-  return value === null || typeof value !== "object" || Object.values(value).every(isExact);
 }
 
 function text(value: Json | undefined): string | undefined {

@@ -1,12 +1,12 @@
 "use client";
 
-import { type FormEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ActionResult, Issue, Json } from "toolrun";
 import { FieldInput } from "./field-input.tsx";
-import { type Draft, type Field, readField, toDraft } from "./fields.ts";
+import { type Draft, type Field, type Leaf, leavesOf, toDraft, valueAt, withValue } from "./fields.ts";
+import { readField } from "./read-field.ts";
 import { useStepContext } from "./step-context.ts";
 import { useDraft } from "./use-draft.ts";
-import { isRecord } from "./value-view.tsx";
 
 export interface SchemaFormProps {
   readonly fields: readonly Field[];
@@ -17,8 +17,8 @@ export interface SchemaFormProps {
   readonly submitLabel: (changes: number) => string;
   readonly busy: boolean;
   readonly destructive?: boolean | undefined;
-  /** Gets the whole input, or undefined where nothing was changed. */
-  readonly onSubmit: (input: Json | undefined) => Promise<ActionResult>;
+  /** Gets the whole input, and how many of its values were changed. */
+  readonly onSubmit: (input: Json, changes: number) => Promise<ActionResult>;
   readonly onBack?: (() => void) | undefined;
   readonly children?: ReactNode;
 }
@@ -28,7 +28,8 @@ type Errors = Readonly<Record<string, string>>;
 /** A form made from a JSON Schema: simple fields for scalars, JSON for the rest. The server judges what it sends. */
 export function SchemaForm(props: SchemaFormProps): ReactNode {
   const { strings } = useStepContext();
-  const { fields, input, busy, onSubmit, onBack } = props;
+  const { input, busy, onSubmit, onBack } = props;
+  const fields = useMemo(() => leavesOf(props.fields), [props.fields]);
   const proposed = useMemo(() => toDraft(fields, input), [fields, input]);
   const [draft, setDraft] = useDraft(props.draftKey, proposed);
   const [errors, setErrors] = useState<Errors>({});
@@ -39,8 +40,8 @@ export function SchemaForm(props: SchemaFormProps): ReactNode {
   const id = useId();
   const changes = fields.filter((field) => draft[field.name] !== proposed[field.name]).length;
 
-  // After the render that made the summary: focus goes there, in answer to the person's own press.
-  useEffect(() => {
+  // In the commit that made the summary: focus goes there, in answer to the person's own press.
+  useLayoutEffect(() => {
     if (attempts > 0) summary.current?.focus();
   }, [attempts]);
   // Opened by a press (there is a way back): focus goes in. A form that came by itself leaves focus where it is.
@@ -61,11 +62,13 @@ export function SchemaForm(props: SchemaFormProps): ReactNode {
       setAttempts((count) => count + 1);
       return;
     }
-    const result = await onSubmit(changes === 0 ? undefined : read.value);
+    const result = await onSubmit(read.value, changes);
     if (result.ok) return setDraft(proposed);
     const { byField, others } = sortIssues(result.issues ?? [], fields);
     setErrors(byField);
     setRefusal([`${strings.refused} ${result.message}`, ...others].join(" "));
+    // Only where the person still is.
+    if (form.current?.contains(document.activeElement)) setAttempts((count) => count + 1);
   };
 
   const wrong = fields.filter((field) => errors[field.name] !== undefined);
@@ -116,6 +119,7 @@ export function SchemaForm(props: SchemaFormProps): ReactNode {
           field={field}
           text={draft[field.name] ?? ""}
           proposed={proposed[field.name] ?? ""}
+          resettable={opened}
           error={errors[field.name]}
           onText={(text) => {
             setDraft({ ...draft, [field.name]: text });
@@ -140,6 +144,7 @@ export function SchemaForm(props: SchemaFormProps): ReactNode {
             type="button"
             className="tr-button"
             onClick={() => {
+              form.current?.querySelector<HTMLElement>("[type=submit]")?.focus(); // this button is about to go away
               setDraft(proposed);
               setErrors({});
             }}
@@ -162,37 +167,37 @@ type Read = (field: Field, text: string) => ReturnType<typeof readField>;
 
 /** The whole input. What was not touched stays exactly as it was; unknown keys stay too. */
 function readAll(
-  fields: readonly Field[],
+  fields: readonly Leaf[],
   draft: Draft,
   proposed: Draft,
   input: Json,
   read: Read,
 ): { readonly value: Json | undefined; readonly errors: Errors } {
-  const before = isRecord(input) ? input : {};
-  const entries = new Map<string, Json>(Object.entries(before));
+  let value = withValue(input, [], undefined);
   const errors: Record<string, string> = {};
   for (const field of fields) {
+    const around = field.path.slice(0, -1);
+    if (around.length > 0) value = withValue(value, around, valueAt(value, around) ?? {});
     const typed = draft[field.name] ?? "";
-    const untouched = typed === proposed[field.name] && (field.name in before || !field.required);
+    const untouched = typed === proposed[field.name] && (valueAt(input, field.path) !== undefined || !field.required);
     if (field.locked || untouched) continue;
     const result = read(field, typed);
     if ("error" in result) errors[field.name] = result.error;
-    else if ("omit" in result) entries.delete(field.name);
-    else entries.set(field.name, result.value);
+    else value = withValue(value, field.path, "omit" in result ? undefined : result.value);
   }
-  return { value: Object.keys(errors).length === 0 ? Object.fromEntries(entries) : undefined, errors };
+  return { value: Object.keys(errors).length === 0 ? value : undefined, errors };
 }
 
-function sortIssues(
-  issues: readonly Issue[],
-  fields: readonly Field[],
-): { byField: Errors; others: readonly string[] } {
+/** Each issue at its field, with the place inside it where that is not the field itself. */
+function sortIssues(issues: readonly Issue[], fields: readonly Leaf[]): { byField: Errors; others: readonly string[] } {
   const byField: Record<string, string> = {};
   const others: string[] = [];
-  for (const issue of issues) {
-    const field = fields.find((candidate) => candidate.name === String(issue.path[0]));
-    if (field) byField[field.name] = issue.message;
-    else others.push(issue.message);
+  for (const { path, message } of issues) {
+    const field = fields.find((candidate) => candidate.path.every((key, index) => key === String(path[index])));
+    const inside = field ? path.slice(field.path.length).join(".") : "";
+    const words = inside === "" ? message : `${inside}: ${message}`;
+    if (!field) others.push(message);
+    else byField[field.name] = byField[field.name] === undefined ? words : `${byField[field.name]} ${words}`;
   }
   return { byField, others };
 }

@@ -1,9 +1,10 @@
 "use client";
 
 import type { ReactNode } from "react";
-import type { AnyStep } from "toolrun";
+import type { AnyStep, Decision, Json } from "toolrun";
 import { LogPane } from "./log-pane.tsx";
 import { type StepContextValue, useStepContext, whoDecided } from "./step-context.ts";
+import { isOver } from "./step-look.ts";
 import { Moment, useNow } from "./time.tsx";
 import { isRecord } from "./value-view.tsx";
 import { VisibleText } from "./visible-text.tsx";
@@ -15,10 +16,12 @@ export function StepBody({ step }: { readonly step: AnyStep }): ReactNode {
   const running = status === "running" && !step.retryAt;
   return (
     <>
-      <DecisionLine step={step} />
+      <DecisionLines step={step} />
       {status === "writing" ? <Draft text={step.draft} /> : null}
       {running && progress ? <ProgressLine step={step} /> : null}
       {status === "running" && step.retryAt ? <RetryLine step={step} /> : null}
+      {running && step.attempt > 1 ? <AgainLine step={step} /> : null}
+      {step.children.length > 0 ? <ChildrenLine steps={step.children} /> : null}
       {status === "running" ? <LogPane lines={step.log} /> : null}
       {status === "failed" ? (
         <p className="tr-line" data-tone="danger">
@@ -39,47 +42,52 @@ export function StepBody({ step }: { readonly step: AnyStep }): ReactNode {
   );
 }
 
-/** What was decided, by whom, and with how many changes. */
-function DecisionLine({ step }: { readonly step: AnyStep }): ReactNode {
+/** What was decided, by whom, and with how many changes: a step can have been asked about more than once. */
+function DecisionLines({ step }: { readonly step: AnyStep }): ReactNode {
   const context = useStepContext();
   const { strings } = context;
-  const { decision } = step;
-  if (!decision) {
+  const { decision, earlier } = step;
+  const decisions = decision ? [...earlier, decision] : earlier;
+  if (decisions.length === 0) {
     return step.grantId ? <p className="tr-line tr-muted">{strings.autoApproved}</p> : null;
   }
-  if (decision.action === "expire") {
-    return (
-      <p className="tr-line tr-muted">
-        <Moment at={decision.at} words={strings.expiredAt} />
-      </p>
-    );
-  }
-  return (
-    <p className="tr-line tr-muted">
-      <VisibleText text={decisionWords(step, context)} />
+  return decisions.map((each) => (
+    <p key={`${each.digest} ${each.at}`} className="tr-line tr-muted">
+      {each.action === "expire" ? (
+        <Moment at={each.at} words={strings.expiredAt} />
+      ) : (
+        <VisibleText text={decisionWords(step, each, context)} />
+      )}
     </p>
-  );
+  ));
 }
 
-function decisionWords(step: AnyStep, context: StepContextValue): string {
+function decisionWords(step: AnyStep, decision: Decision, context: StepContextValue): string {
   const { strings } = context;
-  const who = whoDecided(step, context);
-  switch (step.decision?.action) {
+  const who = whoDecided(decision, context);
+  switch (decision.action) {
     case "approve":
-      return strings.approvedBy(who, countChanges(step));
+      return strings.approvedBy(who, countChanges(step, decision));
     case "deny":
-      return strings.deniedBy(who, step.decision.reason);
+      return strings.deniedBy(who, decision.reason);
     case "retry":
       return strings.retriedBy(who);
     case "skip":
       return strings.skippedBy(who);
     default:
-      return strings.answeredBy(who);
+      if (decision.kind === "browser") return strings.ranInBrowser;
+      return strings.answeredBy(who, briefly(decision.value));
   }
 }
 
-function countChanges({ decision, input }: AnyStep): number {
-  const before = decision?.originalInput;
+/** An answer that fits in the line; a longer one is in the details. */
+function briefly(value: Json | undefined): string | undefined {
+  if (value === undefined || value === null || typeof value === "object") return undefined;
+  const text = String(value);
+  return text === "" || text.length > 60 || text.includes("\n") ? undefined : text;
+}
+
+function countChanges({ input }: AnyStep, { originalInput: before }: Decision): number {
   if (before === undefined) return 0;
   if (!isRecord(before) || !isRecord(input)) return 1;
   const keys = new Set([...Object.keys(before), ...Object.keys(input)]);
@@ -125,12 +133,35 @@ function RetryLine({ step }: { readonly step: AnyStep }): ReactNode {
   return (
     <p className="tr-line" data-tone="warn">
       {strings.retryingIn(strings.seconds(left))} · {strings.attempt(step.attempt + 1)}
-      {step.lastError ? (
-        <span className="tr-muted">
-          {" · "}
-          <VisibleText text={strings.lastError(step.lastError)} />
-        </span>
-      ) : null}
+      <LastError step={step} />
     </p>
   );
+}
+
+/** Tried before: what went wrong then is worth knowing while it runs again. */
+function AgainLine({ step }: { readonly step: AnyStep }): ReactNode {
+  const { strings } = useStepContext();
+  return (
+    <p className="tr-line tr-muted">
+      {strings.tryingAgain(step.attempt)}
+      <LastError step={step} />
+    </p>
+  );
+}
+
+function LastError({ step }: { readonly step: AnyStep }): ReactNode {
+  const { strings } = useStepContext();
+  if (!step.lastError) return null;
+  return (
+    <span className="tr-muted">
+      {" · "}
+      <VisibleText text={strings.lastError(step.lastError)} />
+    </span>
+  );
+}
+
+/** How far a sub-agent is. */
+function ChildrenLine({ steps }: { readonly steps: readonly AnyStep[] }): ReactNode {
+  const { strings } = useStepContext();
+  return <p className="tr-line tr-muted tr-tabular">{strings.childSteps(steps.filter(isOver).length, steps.length)}</p>;
 }

@@ -8,7 +8,7 @@ import { Icon } from "./icon.tsx";
 import { StepBody } from "./step-body.tsx";
 import { useStepContext } from "./step-context.ts";
 import { StepDetails } from "./step-details.tsx";
-import { stepLook } from "./step-look.ts";
+import { isOver, stepLook } from "./step-look.ts";
 import { StepSlot } from "./step-slot.tsx";
 import { Elapsed } from "./time.tsx";
 import { isRecord } from "./value-view.tsx";
@@ -24,8 +24,9 @@ export const StepCard: NamedExoticComponent<StepCardProps> = memo(function StepC
   step,
   className,
 }: StepCardProps) {
-  if (step.ask?.kind === "approval") return <ApprovalCard step={step} className={className} />;
-  if (step.ask) return <AskCard step={step} />;
+  // A step can ask several times: each question begins afresh.
+  if (step.ask?.kind === "approval") return <ApprovalCard key={step.ask.askedAt} step={step} className={className} />;
+  if (step.ask) return <AskCard key={step.ask.askedAt} step={step} />;
   return <StepLine step={step} className={className} />;
 });
 
@@ -36,7 +37,8 @@ function StepLine({ step, className }: StepCardProps): ReactNode {
   const { icon, word, tone } = stepLook(step, strings);
   const render = slots && Object.hasOwn(slots, step.tool) ? slots[step.tool] : undefined;
   // The tool's summary speaks of what the model asked for; a person who changed that must not read it as what ran.
-  const summary = step.decision?.originalInput === undefined ? (step.summary ?? previewOf(step)) : previewOf(step);
+  const isChanged = [...step.earlier, step.decision].some((decision) => decision?.originalInput !== undefined);
+  const summary = !isChanged ? (step.summary ?? previewOf(step)) : previewOf(step);
   return (
     <div
       className={["tr-step", className].filter(Boolean).join(" ")}
@@ -81,7 +83,8 @@ function StepLine({ step, className }: StepCardProps): ReactNode {
         {open ? <StepDetails step={step} /> : null}
       </div>
       {step.children.length > 0 ? (
-        <ol className="tr-steps">
+        // biome-ignore lint/a11y/noRedundantRoles: without list markers Safari would not say that it is a list.
+        <ol className="tr-steps tr-children" role="list" aria-label={step.title}>
           {step.children.map((child) => (
             <li key={child.id}>
               <StepCard step={child} />
@@ -91,10 +94,6 @@ function StepLine({ step, className }: StepCardProps): ReactNode {
       ) : null}
     </div>
   );
-}
-
-function isOver(step: AnyStep): boolean {
-  return step.status === "succeeded" || step.status === "failed" || step.status === "not-run";
 }
 
 /** Without a summary of the tool's own: the first simple values of its input, as they are. */

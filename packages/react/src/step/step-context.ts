@@ -1,7 +1,7 @@
 "use client";
 
 import { type Context, createContext, type ReactNode, useContext } from "react";
-import type { AnyStep, ThreadActions } from "toolrun";
+import type { AnyStep, Decision, ThreadActions, ThreadSnapshot } from "toolrun";
 import { en, type Strings } from "../strings.ts";
 
 /** What the cards can do with a step; `useToolRun` returns an object that fits. */
@@ -20,6 +20,8 @@ export interface StepContextValue {
   /** Server's clock minus this browser's. */
   readonly clockOffsetMs?: number | undefined;
   readonly slots?: StepSlots | undefined;
+  /** Who does the browser tools that wait: this tab, or another one of this browser. */
+  readonly browserSteps?: ThreadSnapshot["browserSteps"] | undefined;
   /** Called in the handler of a decision: moves focus on, because the focused button is about to go away. */
   readonly onDecided?: ((step: AnyStep) => void) | undefined;
   /** A card that was focused went away without this person's doing: focus must not fall to the page. */
@@ -35,8 +37,8 @@ export function useStepContext(): StepContextValue {
 }
 
 /** Whose decision it was, in words: "you", a name, or null where nothing is known. */
-export function whoDecided(step: AnyStep, { me, strings }: StepContextValue): string | null {
-  const by = step.decision?.by;
+export function whoDecided(decision: Decision | null, { me, strings }: StepContextValue): string | null {
+  const by = decision?.by;
   if (!by) return null;
   return by.id === me ? strings.you : (by.name ?? null);
 }

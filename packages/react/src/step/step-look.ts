@@ -17,8 +17,12 @@ export function stepLook(step: AnyStep, strings: Strings): StepLook {
       return { icon: "clock", word: step.decision ? strings.approvedQueued : strings.waiting, tone: "muted" };
     case "queued":
       return { icon: "clock", word: step.decision ? strings.approvedQueued : strings.queued, tone: "muted" };
-    case "running":
+    case "running": {
+      const asking = countAsking(step.children);
+      if (asking > 0) return { icon: "ask", word: strings.needsYou(asking), tone: "warn" };
+      if (step.retryAt !== undefined) return { icon: "clock", word: strings.retrying, tone: "warn" };
       return { icon: "spin", word: strings.running, tone: "accent" };
+    }
     case "succeeded":
       return { icon: "check", word: strings.succeeded, tone: "ok" };
     case "failed":
@@ -30,4 +34,14 @@ export function stepLook(step: AnyStep, strings: Strings): StepLook {
     default:
       return step.status satisfies never;
   }
+}
+
+/** How many steps of a sub-agent, and of its own ones, wait. */
+function countAsking(steps: readonly AnyStep[]): number {
+  return steps.reduce((sum, step) => sum + (step.ask ? 1 : 0) + countAsking(step.children), 0);
+}
+
+/** True when nothing of a step can change any more. */
+export function isOver(step: AnyStep): boolean {
+  return step.status === "succeeded" || step.status === "failed" || step.status === "not-run";
 }

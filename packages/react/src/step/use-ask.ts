@@ -15,8 +15,11 @@ export interface AskState {
   readonly fresh: boolean;
   /** Why the last decision was not taken. */
   readonly refusal: string | undefined;
-  /** Sends one decision at a time and moves focus on in the same handler; after a refusal the buttons live again. */
-  readonly decide: (send: () => Promise<ActionResult>) => Promise<ActionResult>;
+  /**
+   * Sends one decision at a time and moves focus on in the same handler; after a refusal the buttons live again. `stay`:
+   * a form that may have to be corrected keeps focus until its card goes away.
+   */
+  readonly decide: (send: () => Promise<ActionResult>, stay?: boolean) => Promise<ActionResult>;
 }
 
 /** What every card that asks a person has in common. */
@@ -62,13 +65,13 @@ export function useAsk(step: AnyStep): AskState {
     busy: posting || step.sending,
     fresh,
     refusal,
-    decide(send) {
+    decide(send, stay = false) {
       if (inFlight.current !== null) return inFlight.current; // twenty clicks are one decision
       const settle = async (): Promise<ActionResult> => {
         setPosting(true);
         setRefusal(undefined);
         const sent = send();
-        onDecided?.(step);
+        if (!stay) onDecided?.(step);
         const result = await sent;
         inFlight.current = null;
         setPosting(false);

@@ -6,9 +6,11 @@ interface ShopAgent {
   readonly "~tools"?: {
     readonly refundOrder: Tool<{ orderId: string; amount: number }, { refunded: number }>;
     readonly findOrder: Tool<{ orderId: string }, { total: number; status: "paid" | "refunded" }>;
+    readonly pickLocation: Tool<{ precise: boolean }, { latitude: number }> & { readonly kind: "browser" };
   };
 }
 interface Tool<Input, Output> {
+  readonly kind: "server" | "browser";
   readonly "~types"?: { readonly input: Input; readonly output: Output } | undefined;
 }
 
@@ -16,7 +18,7 @@ declare const run: UseToolRun<ShopAgent>;
 declare const step: Step<ShopAgent>;
 declare const any: AnyStep;
 
-useToolRun<ShopAgent> satisfies (options?: UseToolRunOptions) => UseToolRun<ShopAgent>;
+useToolRun<ShopAgent> satisfies (options?: UseToolRunOptions<ShopAgent>) => UseToolRun<ShopAgent>;
 ({ endpoint: "/api/x", threadId: "t1", onThread: () => {}, headers: { a: "b" } }) satisfies UseToolRunOptions;
 
 // Whatever is pending can be decided, alone or together.
@@ -71,3 +73,24 @@ void run.approve(step.id);
 declare const untyped: UseToolRun;
 void untyped.approve(any, { input: { anything: 1 } });
 untyped.steps[0]?.output satisfies unknown;
+
+// Browser tools are typed both ways, and no other kind is taken.
+const { tools }: UseToolRunOptions<ShopAgent> = {
+  tools: {
+    pickLocation: async ({ precise }, { signal, step: asked }) => {
+      precise satisfies boolean;
+      signal satisfies AbortSignal;
+      asked.id satisfies string;
+      return { latitude: 1 };
+    },
+  },
+};
+type Given = UseToolRunOptions<ShopAgent>;
+({ tools }) satisfies Given;
+// @ts-expect-error wrong output
+({ tools: { pickLocation: () => ({ longitude: 1 }) } }) satisfies Given;
+// @ts-expect-error a tool of the server
+({ tools: { refundOrder: () => ({ refunded: 1 }) } }) satisfies Given;
+// @ts-expect-error no such tool
+({ tools: { pickPlace: () => ({ latitude: 1 }) } }) satisfies Given;
+({ tools: { anything: (input: unknown) => input } }) satisfies UseToolRunOptions;

@@ -75,7 +75,7 @@ function firstPending(run: UseToolRun) {
   return step;
 }
 
-test("from the first message over an approval to the answer", async () => {
+test("[M-46] from the first message over an approval to the answer", async () => {
   const server = createFakeServer();
   const { result } = show(server);
   expect(result.current).toMatchObject({ status: "idle", loading: false, threadId: undefined, messages: [] });
@@ -96,7 +96,7 @@ test("from the first message over an approval to the answer", async () => {
   expect(result.current.steps).toMatchObject([{ status: "succeeded", output: { ok: true } }]);
 });
 
-test("StrictMode mounts twice and still reads a running thread once, over one stream", async () => {
+test("[M-46] StrictMode mounts twice and still reads a running thread once, over one stream", async () => {
   const server = createFakeServer();
   server.append({ type: "thread-created", owner: "u1", agent: "shop", title: "t" }, startRun("r1"), startTurn("r1"));
   const { result, unmount } = show(server, { threadId: "t1" });
@@ -108,7 +108,7 @@ test("StrictMode mounts twice and still reads a running thread once, over one st
   await waitFor(() => expect(server.openStreams).toBe(0));
 });
 
-test("actions are the same functions from render to render", async () => {
+test("[M-46] actions are the same functions from render to render", async () => {
   const server = waitingServer();
   const { result } = show(server, { threadId: "t1" });
   const { approve, deny, send, stop, reset, refresh } = result.current;

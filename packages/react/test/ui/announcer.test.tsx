@@ -10,7 +10,7 @@ const asked = waitingOf({ id: "one" });
 const running = (...parts: readonly (AnyStep | string)[]): ChatRun =>
   runOf([saidOf("Hello"), messageOf(...parts)], { status: "running", outcome: undefined });
 const decided = (action: "approve" | "deny", by: { id: string; name?: string }) =>
-  ({ action, by, via: "browser", at, digest: "" }) as const;
+  ({ kind: "approval", action, by, via: "browser", at, digest: "" }) as const;
 
 /** Renders the states one after the other and returns everything a screen reader would have been told. */
 async function heard(...states: readonly ChatRun[]): Promise<readonly string[]> {
@@ -69,16 +69,34 @@ test("a step that failed and an approval that expired interrupt", async () => {
   expect(await heard(running(stepOf({ id: "one", status: "running" })), running(failed))).toEqual([
     "alert: Refund order failed: HTTP 500.",
   ]);
-  const expire = { action: "expire", via: "clock", at, digest: "" } as const;
+  const expire = { kind: "approval", action: "expire", via: "clock", at, digest: "" } as const;
   const expired = stepOf({ id: "one", status: "not-run", reason: "expired", decision: expire });
   expect(await heard(running(asked), running(expired))).toEqual(["alert: Approval expired. Refund order was not run."]);
+});
+
+test("a question is read out, a browser's work is not, and a second question of a step is", async () => {
+  const ask = { kind: "question", digest: "digest-1", askedAt: at, prompt: "Which account?" } as const;
+  const question = stepOf({ id: "one", status: "waiting", ask });
+  expect(await heard(running("Hm"), running(question))).toEqual(["alert: Needs you: Which account?"]);
+  const again = { ...question, ask: { ...ask, askedAt: at + 1, prompt: "And her city?" } };
+  expect(await heard(running(question), running(again))).toEqual(["alert: Needs you: And her city?"]);
+  const browser = stepOf({ id: "one", status: "waiting", ask: { ...ask, kind: "browser" } });
+  expect(await heard(running("Hm"), running(browser))).toEqual([]);
+});
+
+test("a limit interrupts, and the last answer follows", async () => {
+  const end = runOf([saidOf("Hello"), messageOf("Enough.")], { outcome: "limited", limit: "turns", text: "Enough." });
+  expect(await heard(running("Hm"), end)).toEqual([
+    "alert: The limit of rounds was reached.",
+    "status: Assistant replied: Enough.",
+  ]);
 });
 
 test("a conversation that is only loaded says at most that approvals wait", async () => {
   const loading = runOf([], { loading: true, threadId: undefined });
   const history = runOf([saidOf("Hello"), messageOf(stepOf({ status: "failed" }), "Done.")], { text: "Done." });
   expect(await heard(loading, history)).toEqual([]);
-  expect(await heard(loading, running(asked))).toEqual(["status: Restored. 1 approval waiting."]);
+  expect(await heard(loading, running(asked))).toEqual(["status: Restored. 1 step needs you."]);
 });
 
 test("a connection is spoken of when it was lost for three seconds, and when it is back", async () => {

@@ -25,7 +25,7 @@ describe("an approval card", () => {
     expect(actions.approve).toHaveBeenCalledExactlyOnceWith(step, undefined);
   });
 
-  test("decides once, however often the button is pressed", async () => {
+  test("[M-47] decides once, however often the button is pressed", async () => {
     const actions = actionsOf();
     actions.approve.mockReturnValue(new Promise(() => {}));
     renderStep(waitingOf(), actions);
@@ -48,7 +48,7 @@ describe("an approval card", () => {
     expect(actions.approve).toHaveBeenCalledTimes(1);
   });
 
-  test("says that a decision was refused, and its buttons live again", async () => {
+  test("[M-47] says that a decision was refused, and its buttons live again", async () => {
     const actions = actionsOf({ ok: false, code: "network", message: "The server could not be reached." });
     renderStep(waitingOf(), actions);
     await user.click(button("Approve once"));
@@ -83,7 +83,7 @@ describe("an approval card", () => {
 describe("hidden characters", () => {
   const hidden = waitingOf({ input: { orderId: "10\u202e42", amount: 1, note: "a\u200bb" } });
 
-  test("are shown as codes", () => {
+  test("[M-44] are shown as codes", () => {
     renderStep(hidden);
     expect(screen.getByText("U+202E")).toBeTruthy();
     expect(screen.getByText("U+200B")).toBeTruthy();

@@ -108,6 +108,30 @@ describe("focus", () => {
   });
 });
 
+describe("the pending bar", () => {
+  const child = waitingOf({ id: "child", title: "Second" });
+  const parent = stepOf({ id: "parent", title: "Researcher", status: "running", children: [child] });
+  const browser = stepOf({
+    id: "where",
+    status: "waiting",
+    ask: { kind: "browser", digest: "digest-1", askedAt: first.ask?.askedAt ?? 0 },
+  });
+
+  test("counts the steps of sub-agents, and F8 goes to them", async () => {
+    show(runOf([messageOf(first, parent)]));
+    expect(screen.getByText("2 steps need you")).toBeTruthy();
+    await user.keyboard("{F8}{F8}");
+    expect(document.activeElement).toBe(screen.getByRole("heading", { name: "Second" }));
+  });
+
+  test("leaves out what a browser is doing, and names a step that none does", () => {
+    const view = show(runOf([messageOf(browser)], { browserSteps: { where: "here" } }));
+    expect(screen.queryByText(/need(s)? you/)).toBeNull();
+    view.next(runOf([messageOf(browser)]));
+    expect(screen.getByText("1 step needs you")).toBeTruthy();
+  });
+});
+
 describe("the composer", () => {
   test("Enter sends, Shift+Enter breaks the line, and a word being composed is left alone", async () => {
     const run = runOf([], { send: accepting() });

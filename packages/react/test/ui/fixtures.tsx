@@ -35,6 +35,7 @@ export function stepOf(given: Partial<AnyStep> = {}): AnyStep {
     destructive: false,
     ask: null,
     decision: null,
+    earlier: [],
     attempt: 1,
     progress: null,
     log: [],
@@ -117,9 +118,15 @@ export function saidOf(text: string, id = "said"): ViewMessage {
   return { id, role: "user", at, parts: [{ type: "text", text }] };
 }
 
+function family(step: AnyStep): readonly AnyStep[] {
+  return [step, ...step.children.flatMap(family)];
+}
+
 /** What the hook would return for these messages. */
 export function runOf(messages: readonly ViewMessage[], given: Partial<ChatRun> = {}): ChatRun {
-  const steps = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "step" ? [part.step] : [])));
+  const steps = messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.type === "step" ? family(part.step) : [])),
+  );
   const pending = steps.filter((step) => step.ask !== null);
   const done = (): Promise<ActionResult> => Promise.resolve({ ok: true });
   return {
@@ -140,6 +147,7 @@ export function runOf(messages: readonly ViewMessage[], given: Partial<ChatRun> 
     connection: { status: "idle" },
     error: null,
     loading: false,
+    browserSteps: {},
     access: { send: true, decide: true, remove: true },
     clockOffsetMs: 0,
     send: done,

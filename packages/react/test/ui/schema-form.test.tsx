@@ -42,6 +42,7 @@ test("the button says Approve once again when nothing differs any more, and then
   expect(screen.getByText("was 49.9")).toBeTruthy();
   expect(screen.getByText("1 of 5 values changed")).toBeTruthy();
   await user.click(button("Reset Amount"));
+  expect(document.activeElement).toBe(field("Amount"));
   await user.click(button("Approve once"));
   expect(sent(actions)).toBeUndefined();
 });
@@ -69,6 +70,14 @@ test("a whole number is asked for where the schema asks for one", async () => {
   await type("Count", "3.5");
   await user.click(button("Approve with changes"));
   expect(screen.getByText("Enter a whole number.")).toBeTruthy();
+});
+
+test("Reset goes back to what was proposed, and focus stays in the form", async () => {
+  await edit(input);
+  await type("Amount", "20");
+  await user.click(button("Reset"));
+  expect(field("Amount").value).toBe("49.9");
+  expect(document.activeElement).toBe(button("Approve once"));
 });
 
 test("an optional value that is cleared is left out, and an empty required text stays empty", async () => {

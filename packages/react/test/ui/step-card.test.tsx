@@ -1,13 +1,14 @@
-import { fireEvent, screen } from "@testing-library/react";
+import { fireEvent, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import type { AnyStep } from "toolrun";
 import { describe, expect, test, vi } from "vitest";
-import { actionsOf, at, calmClock, expectAccessible, renderStep, stepOf } from "./fixtures.tsx";
+import { actionsOf, at, calmClock, expectAccessible, renderStep, stepOf, waitingOf } from "./fixtures.tsx";
 
 calmClock();
 const user = userEvent.setup({ advanceTimers: (ms) => vi.advanceTimersByTime(ms) });
 const toggle = (): HTMLElement => screen.getByRole("button", { name: /Refund order/ });
 const decision = (given: Partial<Decision> & Pick<Decision, "action">): Decision => ({
+  kind: "approval",
   via: "browser",
   at,
   digest: "",
@@ -15,7 +16,6 @@ const decision = (given: Partial<Decision> & Pick<Decision, "action">): Decision
   ...given,
 });
 type Decision = NonNullable<AnyStep["decision"]>;
-const ask = (given: object) => ({ digest: "digest-1", askedAt: at, ...given }) as NonNullable<AnyStep["ask"]>; // parts of one
 
 const states: readonly (readonly [string, AnyStep, RegExp])[] = [
   ["writing", stepOf({ status: "writing", input: null, draft: '{"amount":4' }), /Preparing.*\{"amount":4/s],
@@ -33,7 +33,21 @@ const states: readonly (readonly [string, AnyStep, RegExp])[] = [
   [
     "retrying",
     stepOf({ status: "running", retryAt: at + 3_000, lastError: "HTTP 500" }),
-    /Retrying in \d s · attempt 2.*Last: HTTP 500/s,
+    /Trying again.*Next try in \d s · attempt 2.*Last: HTTP 500/s,
+  ],
+  [
+    "running again",
+    stepOf({ status: "running", attempt: 2, lastError: "HTTP 500" }),
+    /Running.*Attempt 2.*Last: HTTP 500/s,
+  ],
+  ["answered", stepOf({ decision: decision({ action: "answer", value: "Card" }) }), /Answered by you: Card/],
+  [
+    "approved and answered",
+    stepOf({
+      earlier: [decision({ action: "approve" })],
+      decision: decision({ action: "answer", at: at + 1, value: { secret: true } }),
+    }),
+    /Approved by you.*Answered by you(?!:)/s,
   ],
   ["succeeded", stepOf({ output: 1, startedAt: at, endedAt: at + 1_200 }), /Done.*1\.2 s/s],
   [
@@ -165,51 +179,31 @@ describe("a slot", () => {
   });
 });
 
-describe("a question", () => {
-  const asking = (schema: object) =>
-    stepOf({ status: "waiting", input: { question: "Which account?" }, ask: ask({ kind: "question", schema }) });
+describe("a sub-agent", () => {
+  const approval = waitingOf({ id: "child-2", title: "Refund order" });
+  const parent = stepOf({
+    id: "parent",
+    title: "Researcher",
+    status: "running",
+    input: { question: "Why?" },
+    children: [stepOf({ id: "child-1", title: "Look up order" }), approval],
+  });
 
-  test("with choices is answered with one of them", async () => {
+  test("has its steps below it, with their own approvals, and says that it needs somebody", async () => {
     const actions = actionsOf();
-    const step = asking({ enum: ["Card", "Bank"] });
-    const { container } = renderStep(step, actions);
-    await user.click(screen.getByLabelText("Bank"));
-    await user.click(screen.getByRole("button", { name: "Send answer" }));
-    expect(actions.answer).toHaveBeenCalledExactlyOnceWith(step, { value: "Bank" });
+    const { container } = renderStep(parent, actions);
+    const list = screen.getByRole("list", { name: "Researcher" });
+    expect(screen.getByRole("button", { name: /Researcher.*Needs you/ })).toBeTruthy();
+    expect(screen.getByText("1 of 2 steps done")).toBeTruthy();
+    const card = within(list).getByRole("group", { name: "Refund order" });
+    await user.click(within(card).getByRole("button", { name: "Approve once" }));
+    expect(actions.approve).toHaveBeenCalledExactlyOnceWith(approval, undefined);
     await expectAccessible(container);
   });
 
-  test("for a number is answered with a number, and may be skipped", async () => {
-    const actions = actionsOf();
-    renderStep(asking({ type: "number" }), actions);
-    await user.type(screen.getByLabelText("Your answer"), "4.5{Enter}");
-    expect(actions.answer.mock.calls[0]?.[1]).toEqual({ value: 4.5 });
-    await user.click(screen.getByRole("button", { name: "Skip" }));
+  test("counts what waits below its own sub-agents", () => {
+    const inner = { ...parent, children: [approval, { ...parent, id: "inner" }] };
+    renderStep(inner);
+    expect(screen.getAllByRole("button", { name: /Researcher/ })[0]?.textContent).toContain("2 need you");
   });
-
-  test("for an object is answered with an object", async () => {
-    const actions = actionsOf();
-    renderStep(asking({ type: "object", properties: { name: { type: "string" } }, required: ["name"] }), actions);
-    await user.type(screen.getByLabelText("Name"), "Mia{Enter}");
-    expect(actions.answer.mock.calls[0]?.[1]).toEqual({ value: { name: "Mia" } });
-  });
-});
-
-test("an interrupted step can be run again or skipped", async () => {
-  const actions = actionsOf();
-  const step = stepOf({ status: "waiting", ask: ask({ kind: "interrupted" }) });
-  renderStep(step, actions);
-  expect(screen.getByText(/may have had its effect/)).toBeTruthy();
-  await user.click(screen.getByRole("button", { name: "Run again" }));
-  expect(actions.retry).toHaveBeenCalledExactlyOnceWith(step);
-});
-
-test.each([
-  ["https://bank.example/connect", true],
-  ["/bank/connect", true],
-  ["javascript:alert(1)", false],
-  ["//evil.test", false],
-])("the link %s is a link: %s", (url, isLink) => {
-  renderStep(stepOf({ status: "waiting", ask: ask({ kind: "link", url }) }));
-  expect(screen.queryByRole("link") !== null).toBe(isLink);
 });

@@ -1,0 +1,19 @@
+/** What one can ask the lab's assistant for, and what happens then. */
+export interface LabScenario {
+  readonly message: string;
+  readonly about: string;
+}
+
+/** By the name in the address. */
+export const scenarios: Readonly<Record<string, LabScenario>> = {
+  retry: { message: "Fetch the exchange rates", about: "The tool fails twice and then works; each try is shown." },
+  failure: { message: "Call the supplier", about: "Three failures in a row: the assistant explains instead." },
+  repeat: { message: "Check the stock of A-7", about: "The same call again and again: a note, then the run ends." },
+  endless: { message: "Read the whole catalogue", about: "More rounds than one run may have, and a way to go on." },
+  "slow tool": { message: "Scan the warehouse", about: "The tool never ends; after three seconds it is ended." },
+  "ask me": { message: "Help me with a gift", about: "The assistant asks, and a form is the answer." },
+  "pick one": { message: "Which colour for the door?", about: "The assistant asks, and one press is the answer." },
+  connect: { message: "Import the bank statement of May", about: "A page must be visited before the tool can go on." },
+  "where am I": { message: "Where am I?", about: "A tool that runs in your browser, once you allow it." },
+  research: { message: "Research order 1042", about: "A sub-agent with steps and an approval of its own." },
+};

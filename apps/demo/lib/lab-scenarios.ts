@@ -1,0 +1,94 @@
+import type { Json } from "toolrun";
+import { call, calls, type ScriptedResult, type ScriptedTurn, say, scriptedModel } from "toolrun/testing";
+import { scriptDelayMs } from "./script-delay.ts";
+
+type Script = Exclude<Parameters<typeof scriptedModel>[0], readonly unknown[]>;
+type Told = Parameters<Script>[0];
+type Model = ReturnType<typeof scriptedModel>;
+
+const PAGES = 13;
+
+/** A model for the lab: each message leads to one thing that a run can meet. */
+export function labModel(): Model {
+  return scriptedModel((told) => (told.tools.length === 0 ? inShort(told) : answer(told)), {
+    delayMs: scriptDelayMs(),
+  });
+}
+
+function answer(told: Told): ScriptedTurn {
+  const { lastUserText: text, results } = told;
+  const last = results.at(-1);
+  if (/rates/i.test(text)) {
+    return last ? say(`Done after all: ${rateOf(last)}`) : call("fetchRates", { currency: "EUR" });
+  }
+  if (/supplier/i.test(text)) return call("callSupplier", { article: `A-${results.length + 1}` });
+  if (/stock/i.test(text)) return [say("I look again."), call("checkStock", { article: "A-7" })];
+  if (/catalogue/i.test(text)) return nextPage(told);
+  if (/warehouse/i.test(text)) {
+    return last ? say(`I could not see it all: ${last.error ?? ""}`) : call("scanWarehouse", { hall: "B" });
+  }
+  if (/colou?r/i.test(text)) {
+    return last ? said(last, "it is") : call("pickColor", { question: "Which colour should the door have?" });
+  }
+  if (/gift/i.test(text)) {
+    return last ? said(last, "you want") : call("askPerson", { question: "What should the gift be?" });
+  }
+  if (/bank/i.test(text)) return last ? said(last, "I imported") : call("importBank", { month: "May" });
+  if (/where/i.test(text)) return whereScenario(told);
+  if (/research/i.test(text)) {
+    const prompt = "Order 1042 was charged twice. Find out and put it right.";
+    return last ? said(last, "the researcher says") : [say("I ask the researcher."), call("research", { prompt })];
+  }
+  return say("Pick one of the scenarios on the left.");
+}
+
+/** The last answer of a run that reached a limit: no tools, only what is known. */
+function inShort({ results }: Told): ScriptedTurn {
+  const failed = results.filter(({ status }) => status === "failed");
+  if (failed.length > 0) {
+    return say(`I gave up after ${failed.length} tries. The last one failed with: ${failed.at(-1)?.error}`);
+  }
+  return say(`I have to stop here, after ${results.length} steps.`);
+}
+
+/** Pages of this run and of those before it: going on begins where the limit was. */
+function nextPage({ messages }: Told): ScriptedTurn {
+  const read = messages.filter(({ role }) => role === "tool").length;
+  return read >= PAGES ? say(`That were all ${PAGES} pages.`) : call("readPage", { page: read + 1 });
+}
+
+function whereScenario({ lastUserText, results }: Told): ScriptedTurn {
+  const [place] = results;
+  if (place) return said(place, "you are in");
+  const precise = /exact/i.test(lastUserText);
+  const look = call("whereAmI", { precise });
+  return /twice/i.test(lastUserText) ? calls(look, look) : look;
+}
+
+/** The researcher's own model: looks, gives money back, and says what became of it. */
+export function researcher(): Model {
+  return scriptedModel(
+    ({ results }) => {
+      const back = results.find(({ tool }) => tool === "giveBack");
+      if (back?.status === "succeeded") return say("It was charged twice; one charge was given back.");
+      if (back) return say("It was charged twice, but nobody wanted it given back.");
+      const orderId = "1042";
+      return results.length === 0 ? call("findPayments", { orderId }) : call("giveBack", { orderId, amount: 49.9 });
+    },
+    { delayMs: scriptDelayMs() },
+  );
+}
+
+function said(result: ScriptedResult, words: string): ScriptedTurn {
+  if (result.status === "not-run") return say(`I did not get it${result.reason ? `: ${result.reason}` : ""}.`);
+  if (result.status === "failed") return say(`It did not work: ${result.error}`);
+  return say(`Thank you: ${words} ${textOf(result.output)}.`);
+}
+
+function rateOf({ output }: ScriptedResult): string {
+  return `the rate is ${textOf(output)}.`;
+}
+
+function textOf(output: Json | undefined): string {
+  return typeof output === "string" ? output.replace(/\.$/, "") : JSON.stringify(output);
+}
