@@ -37,7 +37,8 @@ export const conversationStates: Readonly<Record<string, () => LabRun>> = {
           startedAt: noon,
           endedAt: noon + 2_400,
           decision: {
-            kind: "approval", action: "approve",
+            kind: "approval",
+            action: "approve",
             by: { id: "lab" },
             via: "browser",
             at: noon,

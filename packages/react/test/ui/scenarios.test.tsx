@@ -21,7 +21,14 @@ const names = (pattern: RegExp): string[] =>
   screen.queryAllByRole("button", { name: pattern }).map((button) => button.textContent ?? "");
 const toggle = (): HTMLElement => screen.getByRole("button", { name: /Refund order/ });
 
-const approved = { kind: "approval", action: "approve", via: "browser", at, digest: "digest-1", by: { id: "me" } } as const;
+const approved = {
+  kind: "approval",
+  action: "approve",
+  via: "browser",
+  at,
+  digest: "digest-1",
+  by: { id: "me" },
+} as const;
 const one = waitingOf({ id: "one", title: "First" });
 const two = waitingOf({ id: "two", title: "Second" });
 const running = stepOf({ id: "running", title: "Running", status: "running" });
