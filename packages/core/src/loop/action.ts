@@ -11,6 +11,8 @@ export interface Me {
   readonly budgetLeftMs: number;
   /** The signals of what is in flight were aborted already. */
   readonly aborting: boolean;
+  /** The log has no room for more. */
+  readonly full?: boolean | undefined;
 }
 
 /** What happens next. Those with a `run` act on that run. */

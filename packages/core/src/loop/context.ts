@@ -16,6 +16,8 @@ export interface LoopContext {
   readonly queue: EventQueue;
   /** Monotonic time at which the request must be over; Infinity without a limit. */
   readonly budgetEndsAt: number;
+  /** True when the log has no room for more. */
+  readonly isFull: () => boolean;
   /** Gets what must not reach a browser. */
   readonly onError: (error: unknown) => void;
 }

@@ -164,7 +164,8 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
       isHeld = false;
       const holds = (event: ThreadEvent): boolean => isNextRun(event) || (holdsBefore?.(event, thread) ?? false);
       queue = createEventQueue();
-      const context = { agent, user, epoch: thread.epoch, driverId, clock, newId, queue, onError };
+      const isFull = (): boolean => false;
+      const context = { isFull, agent, user, epoch: thread.epoch, driverId, clock, newId, queue, onError };
       const budgetEndsAt = Number.POSITIVE_INFINITY;
       const loop = runLoop({ ...context, budgetEndsAt, thread, mayStartUntil: Number.POSITIVE_INFINITY });
       try {

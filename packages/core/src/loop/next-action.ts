@@ -198,7 +198,7 @@ function goesInCircles(run: Run, { limits }: Rules): boolean {
 /** What ends a run wherever it stands: its active time, or a log that takes no more. */
 function hardLimit(thread: Thread, rules: Rules, now: number, me: Me): "time" | "log-size" | undefined {
   if (activeMs(thread, now, me) >= rules.limits.timeMs) return "time";
-  return thread.seq >= MAX_EVENTS ? "log-size" : undefined;
+  return me.full || thread.seq >= MAX_EVENTS ? "log-size" : undefined;
 }
 
 function turnLimit(run: Run, rules: Rules): number {

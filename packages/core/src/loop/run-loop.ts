@@ -100,7 +100,7 @@ async function propose(
   inFlight: ReadonlySet<string>,
   aborting: boolean,
 ): Promise<Proposed> {
-  const { agent, clock, budgetEndsAt, epoch } = options;
+  const { agent, clock, budgetEndsAt, isFull, epoch } = options;
   const events: ThreadEvent[] = [];
   let next = thread;
   const add = (draft: EventDraft): void => {
@@ -111,7 +111,7 @@ async function propose(
   for (const fact of facts) add(fact);
   let started: ReadonlySet<string> = new Set(inFlight); // as it was when the facts were taken
   for (;;) {
-    const me = { epoch, inFlight: started, budgetLeftMs: budgetEndsAt - clock.monotonic(), aborting };
+    const me = { epoch, inFlight: started, budgetLeftMs: budgetEndsAt - clock.monotonic(), aborting, full: isFull() };
     const action = nextAction(next, agent.rules, clock.now(), me);
     const made = intentsOf(action, next, options);
     const intents = made instanceof Promise ? await made : made;

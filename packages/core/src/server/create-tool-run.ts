@@ -104,6 +104,7 @@ export function createEngine(
     authorize: options.authorize ?? (({ user, owner }) => user.id === owner),
     leaseMs,
     maxRequestMs,
+    livesOn: runtime.livesOn,
     drivesPosts: waitUntil !== undefined || runtime.livesOn,
     background: (work) => {
       const kept = work.catch((error: unknown) => void report(options, error));

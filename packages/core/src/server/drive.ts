@@ -2,7 +2,6 @@ import type { Agent } from "../agent/agent.ts";
 import type { LoopContext } from "../loop/context.ts";
 import { endRun } from "../loop/end-run.ts";
 import { createEventQueue } from "../loop/event-queue.ts";
-import { isAtRest } from "../loop/next-action.ts";
 import type { Commit, Proposal } from "../loop/run-loop.ts";
 import { runLoop } from "../loop/run-loop.ts";
 import { isControl } from "../protocol/event.ts";
@@ -14,7 +13,19 @@ import type { AppendResult } from "../store/thread-store.ts";
 import type { Engine } from "./engine.ts";
 import { notify } from "./engine.ts";
 import { createLease, LeaseOver } from "./lease.ts";
-import { hasBatch, openRead, rowOf, sealAll, snapshotOf, toStored } from "./thread-log.ts";
+import type { LogSize } from "./thread-log.ts";
+import {
+  EMPTY_LOG,
+  grown,
+  hasBatch,
+  isFull,
+  openRead,
+  rowOf,
+  sealAll,
+  snapshotOf,
+  toStored,
+  wantsSnapshot,
+} from "./thread-log.ts";
 
 /** A claim that is in the log: whoever holds it drives. */
 export interface Claimed {
@@ -23,23 +34,22 @@ export interface Claimed {
   readonly driverId: string;
   /** Monotonic time just before the claim was sent. */
   readonly claimedAt: number;
-  readonly sinceSnapshot: number;
+  readonly size: LogSize;
 }
-
-const SNAPSHOT_EVERY_EVENTS = 500;
 
 /**
  * Drives a claimed run until its epoch closes, its request's time is up or somebody else took over. The
- * only appender of the loop's proposals: one append in flight, what comes meanwhile forms the next.
+ * only appender of the loop's proposals: one append in flight, what comes meanwhile forms the next. Resolves with the
+ * thread as this driver knew it last.
  */
-export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
+export async function drive(engine: Engine, claimed: Claimed): Promise<Thread> {
   const { clock, report } = engine;
   const { epoch, driverId } = claimed;
   const id = claimed.thread.id;
   const queue = createEventQueue();
   const user = rootOf(claimed.thread)?.user as User; // written by us when the run began
   const agent = await agentOf(engine, user, claimed);
-  if (!agent) return;
+  if (!agent) return claimed.thread;
   let known = claimed.thread;
   const seen = (): number => known.seq;
   const lease = createLease(engine, id, driverId, { claimedAt: claimed.claimedAt, seen }, () => queue.poke());
@@ -56,21 +66,21 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
     newId: engine.newId,
     queue,
     budgetEndsAt,
+    isFull: () => isFull(size),
     onError,
   };
-  let sinceSnapshot = claimed.sinceSnapshot;
+  let { size } = claimed;
 
   const commit = async (proposal: Proposal): Promise<Commit> => {
     const events = [...proposal.facts, ...proposal.intents];
     if (events.length === 0) return look();
     const batch = engine.newId();
-    const snapshot =
-      proposal.closing && sinceSnapshot + events.length >= SNAPSHOT_EVERY_EVENTS
-        ? snapshotOf(proposal.thread)
-        : undefined;
+    const stored = toStored(events);
+    const after = grown(size, stored);
+    const snapshot = proposal.closing && wantsSnapshot(after) ? snapshotOf(proposal.thread) : undefined;
     const append = {
       batch,
-      events: toStored(events),
+      events: stored,
       lease: proposal.closing ? { release: driverId } : undefined,
       snapshot,
       row: events.some(isControl) ? rowOf(proposal.thread) : undefined,
@@ -79,7 +89,7 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
     const result = await lease.untilDefinite(() => engine.store.append(id, { at: known.seq }, append));
     if (result.status === "ok" || (result.status === "conflict" && hasBatch(result.events, batch))) {
       known = proposal.thread;
-      sinceSnapshot = snapshot ? 0 : sinceSnapshot + events.length;
+      size = snapshot === undefined ? after : { ...EMPTY_LOG, base: snapshot.length };
       notify(engine, events, known, viewThread);
       if (result.head > known.seq) queue.poke(); // the reply was lost, and somebody wrote behind us
       return { accepted: true, mayStartUntil: await lease.freshUntil() };
@@ -93,7 +103,9 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
     if (read === null || !("events" in read)) throw new Gone();
     // A failover lost writes: this log is not the one we drove.
     if (read.head < known.seq) throw new Gone();
-    known = openRead(known, read).thread;
+    const open = openRead(known, read, size);
+    known = open.thread;
+    size = open.size;
     return { accepted: false, thread: known, mayStartUntil: await lease.freshUntil() };
   };
 
@@ -115,13 +127,7 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<void> {
     if (engine.drivers.get(id) === poke) engine.drivers.delete(id);
     await loop.return("superseded");
   }
-  await afterwards();
-
-  /** Promise 4: a run that was handed over goes on without anybody looking. */
-  async function afterwards(): Promise<void> {
-    if (isAtRest(known) || known.driverId !== null) return;
-    await engine.wake?.(id, { dueAt: rootOf(known)?.dueAt });
-  }
+  return known;
 }
 
 async function agentOf(engine: Engine, user: User, claimed: Claimed): Promise<Agent | undefined> {

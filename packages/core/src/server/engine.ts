@@ -29,6 +29,8 @@ export interface Engine {
   readonly leaseMs: number;
   /** Infinity without a limit. */
   readonly maxRequestMs: number;
+  /** True where the process outlives its requests. */
+  readonly livesOn: boolean;
   /** True where work goes on after a response: then a POST drives. */
   readonly drivesPosts: boolean;
   /** Keeps a request's work alive after its response. */

@@ -14,8 +14,41 @@ export interface OpenThread {
   readonly thread: Thread;
   /** Seq of the last control event: where a poster appends. */
   readonly control: number;
-  /** Events since the last snapshot. */
-  readonly sinceSnapshot: number;
+  readonly size: LogSize;
+}
+
+/** What a reader of a log has to load: the snapshot, and what came since. */
+export interface LogSize {
+  readonly events: number;
+  readonly chars: number;
+  /** Characters of the snapshot. */
+  readonly base: number;
+}
+
+export const EMPTY_LOG: LogSize = { events: 0, chars: 0, base: 0 };
+
+/** A log with more events in it. */
+export function grown(size: LogSize, events: readonly { readonly data: string }[]): LogSize {
+  return {
+    events: size.events + events.length,
+    chars: events.reduce((sum, { data }) => sum + data.length, size.chars),
+    base: size.base,
+  };
+}
+
+const SNAPSHOT_EVERY_EVENTS = 500;
+const SNAPSHOT_EVERY_CHARS = 256 * 1024;
+
+/** True when a snapshot would spare a reader enough. */
+export function wantsSnapshot({ events, chars }: LogSize): boolean {
+  return events >= SNAPSHOT_EVERY_EVENTS || chars >= SNAPSHOT_EVERY_CHARS;
+}
+
+const MAX_LOG_CHARS = 32 * 1024 * 1024;
+
+/** True when a log takes no more work: every later reader would pay for it. */
+export function isFull({ chars, base }: LogSize): boolean {
+  return chars + base >= MAX_LOG_CHARS;
 }
 
 /** Folds a thread's log; null for one that never was or was removed. */
@@ -26,9 +59,11 @@ export async function readThread(engine: Engine, id: string): Promise<OpenThread
 }
 
 /** Joins what a store returned to what is folded already. */
-export function openRead(thread: Thread, read: ThreadRead): OpenThread {
+export function openRead(thread: Thread, read: ThreadRead, before: LogSize = EMPTY_LOG): OpenThread {
   const base = read.snapshot && read.snapshot.seq > thread.seq ? parseSnapshot(read.snapshot.data) : thread;
-  return { thread: foldStored(base, read.events), control: read.control, sinceSnapshot: read.events.length };
+  const news = read.events.filter(({ seq }) => seq > thread.seq);
+  const size = read.snapshot ? { ...EMPTY_LOG, base: read.snapshot.data.length } : before;
+  return { thread: foldStored(base, read.events), control: read.control, size: grown(size, news) };
 }
 
 /** Folds stored events; what is folded already is passed over. */

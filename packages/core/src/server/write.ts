@@ -1,6 +1,6 @@
 import type { Agent } from "../agent/agent.ts";
 import { ToolRunError } from "../errors.ts";
-import { nextAction } from "../loop/next-action.ts";
+import { isAtRest, nextAction } from "../loop/next-action.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import { parseEvent } from "../protocol/stored-event.ts";
 import type { Thread } from "../protocol/thread.ts";
@@ -15,7 +15,7 @@ import { drive } from "./drive.ts";
 import type { Engine } from "./engine.ts";
 import { notify } from "./engine.ts";
 import type { OpenThread } from "./thread-log.ts";
-import { hasBatch, openRead, readThread, rowOf, sealAll, toStored } from "./thread-log.ts";
+import { EMPTY_LOG, hasBatch, openRead, readThread, rowOf, sealAll, toStored } from "./thread-log.ts";
 
 /** What a write makes of the thread as it is: events to add, and the answer when they are in the log. */
 export interface Written<Answer> {
@@ -38,7 +38,7 @@ export async function writeThread<Answer>(
   let open: OpenThread = (await within(engine, readThread(engine, id))) ?? {
     thread: emptyThread(id),
     control: 0,
-    sinceSnapshot: 0,
+    size: EMPTY_LOG,
   };
   let mayClaim = engine.drivesPosts;
   for (let tries = 0; tries < TRIES; tries++) {
@@ -49,7 +49,7 @@ export async function writeThread<Answer>(
     const claimedAt = engine.clock.monotonic();
     const result = await appendWrite(engine, open, drafts, claim, now);
     if (result.status === "ok") {
-      afterWrite(engine, result.written, claim, { claimedAt, sinceSnapshot: open.sinceSnapshot });
+      afterWrite(engine, result.written, claim, { claimedAt, size: open.size });
       return answer(result.written.seq, result.written);
     }
     if (result.status === "gone") throw new ToolRunError("not-found", "This conversation was removed.");
@@ -129,7 +129,7 @@ async function appendWrite(
   );
   if (result.status === "gone" || result.status === "held") return { status: result.status };
   if (result.status === "conflict") {
-    if (!hasBatch(result.events, append.batch)) return { status: "again", open: openRead(thread, result) };
+    if (!hasBatch(result.events, append.batch)) return { status: "again", open: openRead(thread, result, open.size) };
     return { status: "ok", written: joinOwn(engine, thread, result, append.batch) };
   }
   if (result.first === thread.seq + 1) {
@@ -170,7 +170,7 @@ function afterWrite(
   engine: Engine,
   written: Thread,
   claim: Claim | null,
-  sent: Pick<Claimed, "claimedAt" | "sinceSnapshot">,
+  sent: Pick<Claimed, "claimedAt" | "size">,
 ): void {
   if (claim) {
     const { driverId, epoch } = claim;
@@ -182,8 +182,24 @@ function afterWrite(
   else if (written.driverId !== null && engine.drivesPosts) engine.background(takeOver(engine, written.id));
 }
 
+/**
+ * Drives, and sees to it that a run it had to hand over goes on without anybody looking (promise 4): by `wake`, else
+ * here, where the process outlives the request. Elsewhere a follower or `sweep` takes it up.
+ */
+async function goOn(engine: Engine, claimed: Claimed): Promise<void> {
+  const thread = await drive(engine, claimed);
+  if (isAtRest(thread) || thread.driverId !== null) return;
+  const dueAt = rootOf(thread)?.dueAt;
+  if (engine.wake) return engine.wake(thread.id, { dueAt });
+  if (!engine.livesOn) return;
+  const pause = Math.max(0, (dueAt ?? 0) - engine.clock.now());
+  engine.clock.after(pause, () => {
+    engine.background(takeOver(engine, thread.id).catch((error: unknown) => void engine.report(error)));
+  });
+}
+
 function startDriving(engine: Engine, claimed: Claimed): void {
-  engine.background(drive(engine, claimed).catch((error: unknown) => void engine.report(error)));
+  engine.background(goOn(engine, claimed).catch((error: unknown) => void engine.report(error)));
 }
 
 /**
@@ -196,7 +212,7 @@ export async function takeOver(engine: Engine, id: string): Promise<void> {
     const open = await readThread(engine, id);
     const user = open && (rootOf(open.thread)?.user as User | undefined); // written by us when the run began
     if (!open || !user) return;
-    const { thread, sinceSnapshot } = open;
+    const { thread, size } = open;
     const action = ask(await engine.agentFor(user), engine, thread);
     if (action !== "claim" && action !== "attach") return;
     const driverId = engine.newId();
@@ -217,6 +233,6 @@ export async function takeOver(engine: Engine, id: string): Promise<void> {
     if (result.status === "held" || result.status === "gone") return;
     if (result.status === "conflict" && !hasBatch(result.events, batch)) continue;
     if (result.status === "ok") notify(engine, events, claimedThread, viewThread);
-    return drive(engine, { thread: claimedThread, epoch, driverId, claimedAt, sinceSnapshot });
+    return goOn(engine, { thread: claimedThread, epoch, driverId, claimedAt, size });
   }
 }

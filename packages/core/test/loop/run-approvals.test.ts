@@ -680,7 +680,7 @@ describe("a server that was superseded while its tool ran", () => {
     });
     // Its renewals do not reach the store: the lease runs out although it lives.
     const deaf = { ...store, lease: async () => ({ status: "lost" }) as const };
-    const slow = agentRun({ script: [call("act", {})], tools: { act }, clock, server: { store: deaf } });
+    const slow = agentRun({ script: [call("act", {}), say("Done.")], tools: { act }, clock, server: { store: deaf } });
     const other = agentRun({ script: [say("Done.")], tools: { act }, clock, server: { store } });
     const threadId = await slow.begin();
     await clock.advance(30_000);

@@ -43,7 +43,7 @@ describe("a request with a time limit", () => {
     const clock = fakeClock();
     const model = scriptedModel([delay(Number.POSITIVE_INFINITY)], { clock });
     const agent = defineAgent({ model, modelSilenceMs: 1_000_000 });
-    const server = endpoint({ agent, clock, maxRequestMs: 30_000 });
+    const server = endpoint({ agent, clock, maxRequestMs: 30_000, wake: () => undefined });
     const { threadId } = await server.send({ user: clerk, message: "Go" });
     const response = await server.get(`/${threadId}/events`);
     const text = response.text();
@@ -51,6 +51,32 @@ describe("a request with a time limit", () => {
     await clock.advance(1);
     expect(await text).toMatch(/\nevent: handover\ndata: \{\}\n\n$/);
     expect(clock.armed).toBeLessThanOrEqual(3); // the driver's own: nothing of the stream is left
+  });
+
+  it("goes on by itself after a hand-over where the process lives on, also when it has to wait for its time", async () => {
+    const clock = fakeClock();
+    let tries = 0;
+    const flaky = tool({
+      description: "Fails once.",
+      inputSchema: z.object({}),
+      readOnly: true,
+      maxRetries: 1,
+      retry: { delayMs: 30_000, jitter: 0 },
+      execute: () => {
+        tries += 1;
+        if (tries === 1) throw new Error("busy");
+        return "done";
+      },
+    });
+    const model = scriptedModel([call("flaky", {}), say("Done.")], { clock });
+    const server = endpoint({ agent: defineAgent({ model, tools: { flaky } }), clock, maxRequestMs: 20_000 });
+    const { threadId } = await server.send({ user: clerk, message: "Go" });
+    await clock.advance(29_000);
+    expect((await server.thread(threadId)).driverId).toBeNull();
+    await clock.advance(1_000);
+    expect(await server.read({ user: clerk, threadId })).toMatchObject({ outcome: "completed", text: "Done." });
+    expect(tries).toBe(2);
+    expect(clock.armed).toBe(0);
   });
 
   it("refuses a tool that was given more time than it has, and says which", () => {
