@@ -36,7 +36,7 @@ export function ask(question: AskPerson): never {
   const request: AskRequest = {
     kind: url === undefined ? "question" : "link",
     prompt,
-    schema: schema && jsonSchemaOf(schema, "ask's schema"),
+    schema: schema && jsonSchemaOf(schema, "ask's schema", "output"),
     url,
     expiresInMs,
   };

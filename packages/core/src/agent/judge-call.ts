@@ -101,7 +101,7 @@ function combine(opinions: readonly Opinion[], call: Judged, grants: Thread["gra
     typeof modify?.verdict === "object" && "modify" in modify.verdict ? modify.verdict.modify : undefined;
   const asked = call.kind === "question" ? undefined : opinions.find(({ verdict }) => asks(verdict));
   const allowed = opinions.find(({ verdict }) => verdict === "allow") ?? modify;
-  const free = call.readOnly || call.kind === "question" || call.kind === "agent";
+  const free = call.readOnly || call.kind === "question" || (call.kind === "agent" && !call.destructive);
   if (asked || (!allowed && !free)) {
     const ask = askOptions(asked?.verdict, call.destructive);
     if (modified !== undefined) return { verdict: "modify", by: modify?.by ?? "policy", modified, ask };

@@ -35,10 +35,11 @@ const TARGET = { target: "draft-2020-12" } as const;
 
 /**
  * JSON Schema of a tool's input, as the model and the edit form read it.
+ * `output` is what comes out of the schema: defaults are there, keys it does not know are not.
  * @throws `invalid-config` when the schema has none, or holds values that are not plain JSON (dates,
  * transforms): the validated input is shown, digested, stored and run, so it must be JSON.
  */
-export function jsonSchemaOf(schema: StandardSchema, what: string): Json {
+export function jsonSchemaOf(schema: StandardSchema, what: string, side: "input" | "output" = "input"): Json {
   const convert = schema?.["~standard"]?.jsonSchema;
   if (!convert) {
     throw new ToolRunError(
@@ -47,8 +48,8 @@ export function jsonSchemaOf(schema: StandardSchema, what: string): Json {
     );
   }
   try {
-    convert.output(TARGET);
-    return convert.input(TARGET) as Json; // JSON Schema is JSON
+    const output = convert.output(TARGET) as Json; // JSON Schema is JSON
+    return side === "output" ? output : (convert.input(TARGET) as Json); // as above
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new ToolRunError(

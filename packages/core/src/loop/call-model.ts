@@ -9,6 +9,7 @@ import { failedAttempt } from "./failed-model-call.ts";
 import { inTime, RULE_MS } from "./in-time.ts";
 import type { CallModel } from "./model-call.ts";
 import { hooked, messagesFor, stopped } from "./model-hooks.ts";
+import { scopedClock } from "./scoped-clock.ts";
 
 /** A call as the model wrote it; real only once the turn ended. */
 interface Proposed {
@@ -34,7 +35,9 @@ interface Turn {
  * one batch, so that nobody is asked about a call of a turn that is then repeated. Resolves with the events
  * that record its end, none when it was stopped: the text so far stays. Never rejects.
  */
-export async function callModel(options: CallModel): Promise<readonly EventDraft[]> {
+export async function callModel(given: CallModel): Promise<readonly EventDraft[]> {
+  const scope = scopedClock(given.clock); // what still thinks when it ends holds no timer
+  const options = { ...given, clock: scope.clock };
   const abort = new AbortController();
   const { stop } = options;
   stop.listener = () => abort.abort(stop.reason);
@@ -47,6 +50,7 @@ export async function callModel(options: CallModel): Promise<readonly EventDraft
     return stop.reason ? [] : [failedAttempt(options, error)];
   } finally {
     stop.listener = undefined;
+    scope.close();
     abort.abort(OVER);
   }
 }
@@ -171,6 +175,12 @@ function propose(key: string, name: string, options: CallModel, turn: Turn, prov
   return call;
 }
 
+/** Counts only: a number that is none would switch the limit of tokens off. */
+function usageOf(usage: Usage | undefined): Usage | undefined {
+  if (!usage) return undefined;
+  return Object.fromEntries(Object.entries(usage).filter(([, count]) => Number.isFinite(count) && Number(count) >= 0));
+}
+
 async function closingEvents(options: CallModel, turn: Turn): Promise<EventDraft[]> {
   const { runId, turn: number, attempt } = options;
   const calls = [...turn.calls.values()];
@@ -182,14 +192,15 @@ async function closingEvents(options: CallModel, turn: Turn): Promise<EventDraft
     turn: number,
     attempt,
     finishReason: turn.stray ? "dropped-calls" : (turn.end?.reason ?? "stop"),
-    usage: turn.end?.usage,
+    usage: usageOf(turn.end?.usage),
     opaque: turn.opaque.length > 0 ? turn.opaque : undefined,
   };
   const { afterModel } = options.agent.hooks;
   if (afterModel) {
     const { threadId, user } = options;
     const asked = calls.map(({ name, input }) => ({ tool: name, input }));
-    const { finishReason, usage } = ended;
+    const { finishReason } = ended;
+    const usage = ended.usage && { ...ended.usage };
     await hooked(options.clock, () =>
       afterModel({ user, threadId, runId, turn: number, text: turn.text, calls: asked, finishReason, usage }),
     );

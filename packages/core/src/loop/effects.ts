@@ -79,7 +79,6 @@ export function createEffects(options: LoopContext): Effects {
     const agent = run && agentFor(thread, run, root);
     if (!run || !agent) return;
     const { turn, attempt } = event;
-    const instructions = typeof agent.instructions === "function" ? agent.instructions({ user }) : agent.instructions;
     launch(turnKey(run.runId, turn, attempt), (stop) =>
       callModel({
         runId: run.runId,
@@ -89,7 +88,10 @@ export function createEffects(options: LoopContext): Effects {
         attempt,
         toolsOff: event.toolsOff ?? false,
         agent,
-        messages: promptOf(thread, run, instructions),
+        prompt: () => {
+          const { instructions } = agent;
+          return promptOf(thread, run, typeof instructions === "function" ? instructions({ user }) : instructions);
+        },
         stop,
         clock,
         newId,

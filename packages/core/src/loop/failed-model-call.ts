@@ -4,6 +4,8 @@ import type { CallModel } from "./model-call.ts";
 import { HookError } from "./model-hooks.ts";
 
 const MAX_BACKOFF_MS = 30_000;
+/** Longer than any provider means; a number at all. */
+const MAX_RETRY_AFTER_MS = 2_147_483_647_000;
 const MAX_JITTER_MS = 100;
 
 /** The failure's own word, or the app's. */
@@ -34,6 +36,8 @@ export function failedAttempt(options: CallModel, error: unknown): EventDraft {
   const known = error instanceof ModelError ? error : undefined;
   const again = attempt < agent.rules.modelAttempts && isWorthIt(error, options);
   const backoff = Math.min(MAX_BACKOFF_MS, 500 * 2 ** (attempt - 1)) + Math.round(clock.random() * MAX_JITTER_MS);
-  const retryAt = again ? clock.now() + Math.max(backoff, known?.retryAfterMs ?? 0) : undefined;
+  const retryAt = again
+    ? clock.now() + Math.max(backoff, Math.min(MAX_RETRY_AFTER_MS, known?.retryAfterMs ?? 0))
+    : undefined;
   return { type: "attempt-failed", runId, turn, attempt, error: inWords(known), retryAt };
 }

@@ -5,6 +5,7 @@ import { judgeCall } from "../agent/judge-call.ts";
 import { wellFormed } from "../protocol/copy-json.ts";
 import { digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
+import { pathOf } from "../protocol/read-thread.ts";
 import type { Call, Run, Thread } from "../protocol/thread.ts";
 import { agentFor } from "./agent-for.ts";
 import type { LoopContext } from "./context.ts";
@@ -56,6 +57,13 @@ function overLimit(run: Run, call: Call, thread: Thread, root: Agent): readonly 
   return [reached, ...blocked(run, call, `Agents may work ${depth} deep, one below the other.`, "default")];
 }
 
+/** Approvals that were remembered for this very agent. */
+function grantsFor(thread: Thread, run: Run): Thread["grants"] {
+  if (thread.grants.length === 0) return thread.grants;
+  const path = JSON.stringify(pathOf(thread, run));
+  return thread.grants.filter((grant) => JSON.stringify(grant.path) === path);
+}
+
 function judgeOne(
   run: Run,
   call: Call,
@@ -69,7 +77,7 @@ function judgeOne(
     return blocked(run, call, GONE, "default");
   }
   const context = { user, threadId: thread.id, runId: run.runId };
-  const verdict = judgeCall(agent, tool, call, context, thread.grants);
+  const verdict = judgeCall(agent, tool, call, context, grantsFor(thread, run));
   const record = (judgement: Judgement): readonly EventDraft[] | Promise<readonly EventDraft[]> => {
     if (judgement.failure !== undefined) options.onError(judgement.failure);
     return judgement.modified === undefined

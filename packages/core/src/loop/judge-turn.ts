@@ -1,4 +1,5 @@
 import type { Agent } from "../agent/agent.ts";
+import type { StopContext } from "../agent/stop-when.ts";
 import { saysStop } from "../agent/stop-when.ts";
 import { copyJson, wellFormed } from "../protocol/copy-json.ts";
 import type { EventDraft } from "../protocol/event.ts";
@@ -47,28 +48,30 @@ export async function judgeTurn(
 
 async function conditionsOf(agent: Agent, run: Run, turn: Turn): Promise<Verdict> {
   const before = run.turns.at(-1)?.calls ?? [];
-  const context = {
+  const context = (): StopContext => ({
     turn: turn.turn,
     text: textOf(turn),
     calls: turn.calls.map(({ tool, input }) => ({ tool, input: copyJson(input) })),
-    usage: run.usage,
+    usage: { ...run.usage },
     callCount: run.callCount - turn.calls.length,
     lastResults: before.map((call) => copyJson(call.output ?? call.error?.message ?? call.reason ?? null)),
     lastTools: before.map(({ tool }) => tool),
-  };
+  });
   for (const condition of agent.stopWhen) {
-    const said = await condition(context);
+    const said = await condition(context());
     if (saysStop(said)) {
       return { verdict: "stop", reason: typeof said === "string" ? said : undefined };
     }
   }
   if (!agent.gate || turn.calls.length > 0) return { verdict: "pass" };
   const said = await agent.gate.check({
-    text: context.text,
+    text: textOf(turn),
     calls: turnsOf(run).flatMap((each) => each.calls.map(gateCall)),
     attempts: gateRefusals(run),
   });
-  return said === true ? { verdict: "pass" } : { verdict: "again", reason: String(said) };
+  if (said === true) return { verdict: "pass" };
+  if (typeof said === "string" && said !== "") return { verdict: "again", reason: said };
+  throw new TypeError("The gate returned neither true nor what is missing.");
 }
 
 function gateCall({ tool, input, status, output }: Call): {

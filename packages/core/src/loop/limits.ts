@@ -7,6 +7,9 @@ import type { Json, LimitName } from "../protocol/values.ts";
 /** A log this long takes no more work: reading it would cost every later reader too much. */
 export const MAX_EVENTS = 100_000;
 
+/** More model calls than any run needs. */
+export const MAX_TURNS = 250;
+
 /** The rules of the agent that does a run; undefined when a deploy took its tool away. */
 export function rulesFor(thread: Thread, run: Run, root: Rules): Rules | undefined {
   if (run.depth === 0) return root;

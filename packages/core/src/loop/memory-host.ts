@@ -1,6 +1,7 @@
 import type { Agent } from "../agent/agent.ts";
 import type { Model } from "../model/model.ts";
 import type { EventDraft, ThreadEvent } from "../protocol/event.ts";
+import { deepFreeze } from "../protocol/freeze.ts";
 import { reduceThread } from "../protocol/reduce-thread.ts";
 import { actorOf, sealEvent } from "../protocol/seal-event.ts";
 import type { Thread } from "../protocol/thread.ts";
@@ -71,6 +72,8 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
   /** Batches in order, also where hearing of one makes another. */
   const tell = (batch: readonly ThreadEvent[]): void => {
     if (batch.length === 0 || !options.onBatch) return;
+    deepFreeze(batch);
+    deepFreeze(thread);
     batches.push({ batch, after: thread });
     if (isTelling) return;
     isTelling = true;

@@ -14,7 +14,8 @@ export interface CallModel {
   readonly attempt: number;
   readonly toolsOff: boolean;
   readonly agent: Agent;
-  readonly messages: readonly ModelMessage[];
+  /** Makes the history; the app's instructions are a part of it. */
+  readonly prompt: () => readonly ModelMessage[];
   readonly stop: Stop;
   readonly clock: Clock;
   readonly newId: () => string;

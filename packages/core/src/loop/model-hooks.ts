@@ -10,20 +10,31 @@ import type { CallModel } from "./model-call.ts";
 /** The history as it goes out: shortened, and what the app's hook makes of it, still paired. */
 export async function messagesFor(options: CallModel, signal: AbortSignal): Promise<readonly ModelMessage[]> {
   const { agent, clock, user, threadId, runId, turn } = options;
-  const messages = agent.history ? await shortened(options, agent.history, signal) : options.messages;
+  const whole = wholeOf(options);
+  const messages = agent.history ? await shortened(options, whole, agent.history, signal) : whole;
   const { beforeModel } = agent.hooks;
   if (!beforeModel) return messages;
   const changed = await hooked(clock, () =>
     beforeModel({ user, threadId, runId, turn, messages: structuredClone([...messages]) }),
   );
   if (!changed?.messages) return messages;
-  await hooked(clock, () => checkPairing(changed.messages));
+  await hooked(clock, () => checkMessages(changed.messages));
   return changed.messages;
+}
+
+/** The history as it is; instructions that throw are the app's mistake, and end this run only. */
+function wholeOf({ prompt }: CallModel): readonly ModelMessage[] {
+  try {
+    return prompt();
+  } catch (cause) {
+    throw new HookError("The history could not be made.", { retryable: false, cause });
+  }
 }
 
 /** A summary is a model call itself, and may be as silent; without it the history says that something is missing. */
 async function shortened(
-  { agent, messages, clock, onError }: CallModel,
+  { agent, clock, onError }: CallModel,
+  messages: readonly ModelMessage[],
   history: HistoryOptions,
   signal: AbortSignal,
 ): Promise<readonly ModelMessage[]> {
@@ -37,6 +48,16 @@ async function shortened(
     cancel();
     signal.removeEventListener("abort", onStop);
   }
+}
+
+const ROLES: readonly unknown[] = ["system", "user", "assistant", "tool"];
+
+/** @throws for what no provider takes: messages that are none, calls and results that do not pair. */
+function checkMessages(messages: unknown): void {
+  if (!Array.isArray(messages) || messages.some((message) => !ROLES.includes(message?.role))) {
+    throw new TypeError("beforeModel returned messages that are none.");
+  }
+  checkPairing(messages);
 }
 
 const LATE = Symbol("late");

@@ -5,7 +5,17 @@ import { isSettled, openAsk, rootOf } from "../protocol/thread.ts";
 import type { LimitName, RunOutcome } from "../protocol/values.ts";
 import type { Action, Me } from "./action.ts";
 import { callKey, turnKey } from "./action.ts";
-import { failuresOf, gateRefusals, lastWhole, MAX_EVENTS, repeatsEnd, repeatsOf, rulesFor, usedUp } from "./limits.ts";
+import {
+  failuresOf,
+  gateRefusals,
+  lastWhole,
+  MAX_EVENTS,
+  MAX_TURNS,
+  repeatsEnd,
+  repeatsOf,
+  rulesFor,
+  usedUp,
+} from "./limits.ts";
 import type { At, Open } from "./startable.ts";
 import { startable, triesOf } from "./startable.ts";
 
@@ -38,11 +48,11 @@ function unowned(root: Run, action: Action, now: number): Action {
 /** Rows 6 to 20, for the owner. */
 function drive(thread: Thread, root: Run, rules: Rules, now: number, me: Me): Action {
   const over = hardLimit(thread, rules, now, me);
-  if (root.stop || over) {
+  const denied = thread.active.some((run) => callsOf(run).some((call) => call.decision?.stop === true));
+  if (root.stop || denied || over) {
     if (me.inFlight.size > 0) return me.aborting ? { type: "await", until: null } : { type: "abort" }; // 6
-    return root.stop
-      ? { type: "end", run: root, outcome: "stopped" }
-      : { type: "end", run: root, outcome: "limited", limit: over }; // 7
+    if (root.stop) return end(root, "stopped"); // 7
+    return denied ? end(root, "stopped", undefined, "denied") : end(root, "limited", over);
   }
   // Children of a running agent call are asked before their parent.
   const runs = thread.active.toReversed();
@@ -71,6 +81,10 @@ function advance(at: At, run: Run, rules: Rules): Action | undefined {
     if (rules.judgesTurns && !turn.judged && !turn.toolsOff) return { type: "judge-turn", run, turn }; // 10
     if (turn.judged?.verdict === "stop") return end(run, "completed", undefined, "stop-when");
     if (turn.judged?.verdict === "failed") return end(run, "failed", undefined, "hook-failed");
+    if (calls.some((call) => stopsRun(call, rules))) {
+      // Nothing new of this run; what runs comes to its end first.
+      return calls.some((call) => call.status === "running") ? undefined : end(run, "stopped", undefined, "denied"); // 18
+    }
     const unjudged = calls.filter((call) => call.status === "queued" && !call.verdict);
     if (unjudged.length > 0) {
       if (goesInCircles(run, rules)) return end(run, "limited", "repeats");
@@ -131,8 +145,6 @@ function turnAction(at: At, run: Run, turn: Turn | null, rules: Rules): Action |
     }
     return callModel(at, run, rules, turn.turn, turn.attempt + 1, turn.toolsOff ? lastLimit(run) : undefined);
   }
-  const denied = (turn?.calls ?? []).find((call) => stopsRun(call, rules));
-  if (denied) return stopDenied(at, run, denied); // 18
   const goesOn = !turn || turn.calls.length > 0 || turn.judged?.verdict === "again";
   if (goesOn || (run.depth === 0 && hasUnread(thread))) {
     const next = (turn?.turn ?? 0) + 1;
@@ -167,13 +179,6 @@ function end(run: Run, outcome: RunOutcome, limit?: LimitName, code?: string): A
   return { type: "end", run, outcome, limit, code };
 }
 
-/** "Deny and stop" below means the whole: a person who stops does not mean one of the agents. */
-function stopDenied({ thread, me }: At, run: Run, denied: Call): Action | undefined {
-  const root = rootOf(thread);
-  if (run.depth === 0 || denied.decision?.stop !== true || !root) return end(run, "stopped", undefined, "denied");
-  return me.inFlight.size > 0 ? undefined : end(root, "stopped", undefined, "denied");
-}
-
 /** What no last answer may follow: it would cost what is used up, or say the same again. */
 const ENDS_AT_ONCE: readonly LimitName[] = ["tokens", "time", "repeats", "completion"];
 
@@ -202,7 +207,7 @@ function hardLimit(thread: Thread, rules: Rules, now: number, me: Me): "time" | 
 }
 
 function turnLimit(run: Run, rules: Rules): number {
-  return run.turnLimit ?? rules.limits.turns;
+  return Math.min(run.turnLimit ?? rules.limits.turns, MAX_TURNS);
 }
 
 function lastLimit(run: Run): LimitName | undefined {
@@ -213,9 +218,9 @@ function isLast(reached: Run["limits"][number]): boolean {
   return reached.follows === "answer";
 }
 
+/** A person denied it, and the agent ends then; a denial that came with a message says that it goes on. */
 function stopsRun(call: Call, rules: Rules): boolean {
-  if (call.decision?.action !== "deny") return false;
-  return rules.onDenied === "stop" || call.decision.stop === true;
+  return call.decision?.action === "deny" && call.decision.stop === undefined && rules.onDenied === "stop";
 }
 
 function isExpired(call: Call, now: number): boolean {

@@ -52,7 +52,7 @@ export function createPromptEdits(): PromptEdits {
 export function withEdits(
   agent: Agent,
   edits: PromptEdits,
-  modelCall: () => Omit<CallModel, "agent" | "messages">,
+  modelCall: () => Omit<CallModel, "agent" | "prompt">,
 ): Agent {
   const { model, hooks } = agent;
   return {
@@ -62,7 +62,10 @@ export function withEdits(
     model: {
       id: model.id,
       async *stream(request, signal) {
-        const messages = await messagesFor({ ...modelCall(), agent, messages: edits.apply(request.messages) }, signal);
+        const messages = await messagesFor(
+          { ...modelCall(), agent, prompt: () => edits.apply(request.messages) },
+          signal,
+        );
         yield* model.stream({ ...request, messages }, signal);
       },
     },

@@ -56,7 +56,7 @@ async function attempt(options: RunCall, reports: Reports, abort: AbortControlle
   const { beforeTool, afterTool } = options.agent.hooks;
   if (beforeTool) {
     try {
-      const instead = await beforeTool(hookCall(options));
+      const instead = insteadOf(await beforeTool(hookCall(options)));
       if (instead) return { type: "returned", output: instead.output };
     } catch (error) {
       return { type: "hook-failed", error, ran: false };
@@ -67,11 +67,18 @@ async function attempt(options: RunCall, reports: Reports, abort: AbortControlle
   const output = await execute(options, reports, abort);
   if (!afterTool || askedIn(output)) return { type: "returned", output };
   try {
-    const instead = await afterTool({ ...hookCall(options), output });
+    const instead = insteadOf(await afterTool({ ...hookCall(options), output }));
     return { type: "returned", output: instead ? instead.output : output };
   } catch (error) {
     return { type: "hook-failed", error, ran: true };
   }
+}
+
+/** @throws what is neither nothing nor `{ output }`: a hook that was written wrong must not look like a result. */
+function insteadOf(returned: unknown): { readonly output: unknown } | undefined {
+  if (returned === undefined) return undefined;
+  if (typeof returned === "object" && returned !== null && "output" in returned) return returned;
+  throw new TypeError("A tool hook returned something else than { output }.");
 }
 
 function hookCall({ call, user, threadId, runId }: RunCall): {

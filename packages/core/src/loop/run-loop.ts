@@ -5,10 +5,14 @@ import type { Thread } from "../protocol/thread.ts";
 import type { Action } from "./action.ts";
 import type { Clock } from "./clock.ts";
 import type { LoopContext } from "./context.ts";
+import type { Effects } from "./effects.ts";
 import { createEffects } from "./effects.ts";
 import { withoutSuperseded } from "./event-queue.ts";
 import { intentsOf } from "./intents.ts";
 import { nextAction } from "./next-action.ts";
+import { scopedClock } from "./scoped-clock.ts";
+import type { Thinking } from "./thinking.ts";
+import { createThinking } from "./thinking.ts";
 
 /** What the loop wants in the log. Facts happened already; intents are dropped and asked again on a conflict. */
 export interface Proposal {
@@ -47,6 +51,9 @@ export type LoopEnd = "closed" | "superseded" | "refused";
 export async function* runLoop(options: RunLoop): AsyncGenerator<Proposal, LoopEnd, Commit> {
   const { clock, queue, epoch } = options;
   const effects = createEffects(options);
+  const thinking = createThinking(queue);
+  const scope = scopedClock(clock);
+  const asking = { ...options, clock: scope.clock };
   let thread = options.thread;
   let mayStartUntil = options.mayStartUntil;
   let facts: EventDraft[] = [];
@@ -56,7 +63,7 @@ export async function* runLoop(options: RunLoop): AsyncGenerator<Proposal, LoopE
       if (queue.hasOnlyDeltas()) await clock.breath();
       const taken = queue.take();
       facts = withoutSuperseded(facts.concat(taken.drafts));
-      const proposal = await propose(thread, facts, options, effects.inFlight, effects.aborting);
+      const proposal = propose(thread, facts, asking, effects, thinking);
       const { action, intents, events } = proposal;
       if (action.type === "stop") break;
       if (events.length > 0 || taken.poked) {
@@ -79,10 +86,14 @@ export async function* runLoop(options: RunLoop): AsyncGenerator<Proposal, LoopE
     }
   } finally {
     effects.abort();
+    scope.close();
   }
   yield* handInLate(thread, facts, options, effects);
   return "superseded";
 }
+
+/** Until a rule has answered; it pokes the queue. */
+const THINKING: Action = { type: "await", until: null };
 
 interface Proposed {
   readonly action: Action;
@@ -93,13 +104,13 @@ interface Proposed {
 }
 
 /** Folds the facts tentatively and asks for intents until one needs an answer from outside. */
-async function propose(
+function propose(
   thread: Thread,
   facts: readonly EventDraft[],
   options: RunLoop,
-  inFlight: ReadonlySet<string>,
-  aborting: boolean,
-): Promise<Proposed> {
+  { inFlight, aborting }: Pick<Effects, "inFlight" | "aborting">,
+  thinking: Thinking,
+): Proposed {
   const { agent, clock, budgetEndsAt, isFull, epoch } = options;
   const events: ThreadEvent[] = [];
   let next = thread;
@@ -113,8 +124,9 @@ async function propose(
   for (;;) {
     const me = { epoch, inFlight: started, budgetLeftMs: budgetEndsAt - clock.monotonic(), aborting, full: isFull() };
     const action = nextAction(next, agent.rules, clock.now(), me);
-    const made = intentsOf(action, next, options);
-    const intents = made instanceof Promise ? await made : made;
+    const asked = next;
+    const intents = thinking.intents(action, asked, () => intentsOf(action, asked, options));
+    if (!intents) return { action: THINKING, intents: events.slice(facts.length), events, thread: next };
     const before = next.anomalies;
     for (const intent of intents.drafts) add(intent);
     if (next.anomalies > before) throw new Error(`The log does not take what "${action.type}" wants to add.`);

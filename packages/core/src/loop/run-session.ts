@@ -58,7 +58,7 @@ export interface RunSession {
   close(): void;
   result(): RunResult;
   /** The model call that is under way, for who prepares its request; nothing can be reported or stopped with it. */
-  modelCall(): Omit<CallModel, "agent" | "messages">;
+  modelCall(): Omit<CallModel, "agent" | "prompt">;
   /** A run that failed, as an error. */
   failure(): ToolRunError;
 }

@@ -108,7 +108,7 @@ function questionEvent({ kind, prompt, schema, url, expiresInMs }: AskRequest, o
     prompt: text,
     schema,
     url,
-    expiresAt: expiresInMs !== undefined && expiresInMs >= 0 ? clock.now() + expiresInMs : undefined,
+    expiresAt: Number.isFinite(expiresInMs) ? clock.now() + Math.max(0, expiresInMs ?? 0) : undefined,
   };
 }
 

@@ -81,7 +81,7 @@ function isQuestion({ ask }: Call): boolean {
 }
 
 function changed(call: Call, key: "output" | "error", value: Json, isError: boolean): CallResult {
-  if (!call.changed || call.attempt === 0) return { output: value, isError };
+  if (!call.changed || (call.attempt === 0 && call.decision?.action !== "answer")) return { output: value, isError };
   return { output: { note: INPUT_CHANGED[call.changed.by], input: call.input, [key]: value }, isError };
 }
 

@@ -19,6 +19,8 @@ export function projectEvent(event: ThreadEvent): ThreadEvent | undefined {
       return event.kind === "reasoning" ? undefined : without(event, []);
     case "turn-ended":
       return without(event, ["opaque"]);
+    case "turn-started":
+      return without(event, ["note"]);
     case "turn-judged":
       return undefined; // the app's own conditions
     case "run-ended":
@@ -84,7 +86,14 @@ function projectTurn(turn: Turn): Turn {
   if (known) return known;
   // Reasoning stays on the server; the texts around it become one, as they do in the browser's fold.
   const parts = withoutParts(turn.parts, "reasoning");
-  const projected = { ...turn, opaque: undefined, judged: undefined, parts, calls: turn.calls.map(projectCall) };
+  const projected = {
+    ...turn,
+    note: undefined,
+    opaque: undefined,
+    judged: undefined,
+    parts,
+    calls: turn.calls.map(projectCall),
+  };
   projectedTurns.set(turn, projected);
   return projected;
 }

@@ -10,6 +10,12 @@ export function parentOf(thread: Thread, run: Run): { readonly run: Run; readonl
   return undefined;
 }
 
+/** The agent tools a run stands below, the outermost first; none for the root. */
+export function pathOf(thread: Thread, run: Run): readonly string[] {
+  const parent = parentOf(thread, run);
+  return parent ? [...pathOf(thread, parent.run), parent.call.tool] : [];
+}
+
 /** Identifies a question about a call that is not its approval: an answer to another one finds no door. */
 export function askDigest(call: Call): string {
   return `${call.digest}.a${call.attempt}.${call.earlier.length + (call.decision ? 1 : 0)}`;

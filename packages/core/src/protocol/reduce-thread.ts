@@ -3,6 +3,7 @@ import type { MessageAdded, RunStarted, ThreadEvent } from "./event.ts";
 import { isControl, PROTOCOL_VERSION } from "./event.ts";
 import { runWith, threadWith, turnWith } from "./one-shape.ts";
 import { reduceCall, withoutGrant } from "./reduce-call.ts";
+import { withGrant } from "./reduce-grant.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
 import type { Run, Thread, Turn } from "./thread.ts";
 import { isSettled, openAsk } from "./thread.ts";
@@ -237,25 +238,6 @@ function onCall(thread: Thread, event: ThreadEvent): Thread | undefined {
   });
 }
 
-function withGrant(thread: Thread, event: ThreadEvent & { type: "decision-recorded" }): Thread {
-  if (event.action !== "approve" || (event.scope !== "run" && event.scope !== "thread")) return thread;
-  const calls = thread.active.find((run) => run.runId === event.runId)?.turn?.calls;
-  const call = calls?.find((candidate) => candidate.callId === event.callId);
-  if (!call) return thread;
-  const { scope, runId, by, at } = event;
-  const grant = {
-    grantId: `g-${event.callId}`,
-    tool: call.tool,
-    toolHash: call.toolHash,
-    input: call.input,
-    scope,
-    runId,
-    by,
-    at,
-  };
-  return threadWith(thread, { grants: [...thread.grants, grant] });
-}
-
 function updateRun(
   thread: Thread,
   runId: string | undefined,
@@ -277,8 +259,14 @@ function updateRoot(thread: Thread, runId: string | undefined, update: (run: Run
  */
 function reopened(thread: Thread | undefined): Thread | undefined {
   if (thread?.active[0]?.status !== "waiting") return thread;
-  const calls = thread.active.flatMap((run) => run.turn?.calls ?? []);
-  const waits = calls.some((call) => openAsk(call)) && calls.every((call) => call.status !== "queued");
+  const waits = thread.active.every((run) => {
+    const calls = run.turn?.calls ?? [];
+    // A run whose calls are all settled has its next turn to take, whatever the others wait for.
+    return (
+      calls.every((call) => call.status !== "queued") &&
+      calls.some((call) => openAsk(call) || call.status === "running")
+    );
+  });
   const { runId } = thread.active[0];
   return waits ? thread : updateRoot(thread, runId, (run) => runWith(run, { status: "running", dueAt: undefined }));
 }

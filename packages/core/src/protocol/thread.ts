@@ -199,6 +199,8 @@ export interface KeyRecord {
 /** A remembered approval. */
 export interface Grant {
   readonly grantId: string;
+  /** The agent tools above it, the outermost first: another agent's tool of the same name is another tool. */
+  readonly path: readonly string[];
   readonly tool: string;
   /** It allows calls of the tool with exactly this input (as canonical JSON). */
   readonly input: Json;

@@ -59,7 +59,8 @@ function givenValue({ value }: DecisionBody): Json {
 /** @throws `invalid-input`, with issues: the step still waits. */
 async function answerOf(tool: Tool, ask: Ask, value: Json): Promise<Json> {
   const schema = tool.answer?.schema ?? (ask.schema === undefined ? undefined : schemaFromJson(ask.schema));
-  if (!schema) return value;
+  if (!schema && (ask.kind === "link" || typeof value === "string")) return value;
+  if (!schema) throw new ToolRunError("invalid-input", "The answer to this question is a text.");
   let parsed: Awaited<ReturnType<typeof parseWith>>;
   try {
     parsed = await parseWith(await schema, value);

@@ -1,6 +1,7 @@
 import type { Agent } from "../agent/agent.ts";
 import type { Clock } from "../loop/clock.ts";
 import type { ThreadEvent } from "../protocol/event.ts";
+import { deepFreeze } from "../protocol/freeze.ts";
 import type { Thread } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";
 import type { ThreadView } from "../protocol/view-thread.ts";
@@ -59,7 +60,7 @@ export function notify(
   if (!engine.onEvent) return;
   for (const event of events) {
     try {
-      Promise.resolve(engine.onEvent(event, view(thread)) as unknown).catch(engine.report);
+      Promise.resolve(engine.onEvent(deepFreeze(event), deepFreeze(view(thread))) as unknown).catch(engine.report);
     } catch (error) {
       engine.report(error);
     }

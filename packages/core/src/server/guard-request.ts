@@ -1,4 +1,5 @@
 import { ToolRunError } from "../errors.ts";
+import { inexactMessage, inexactNumber } from "../model/exact-json.ts";
 
 /** At most this much may be a request's body. */
 export const MAX_BODY_BYTES: number = 1024 * 1024;
@@ -50,6 +51,8 @@ export async function readBody(request: Request): Promise<unknown> {
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (declared > MAX_BODY_BYTES) throw tooLarge();
   const text = await readText(request);
+  const inexact = inexactNumber(text);
+  if (inexact !== undefined) throw new ToolRunError("bad-request", inexactMessage(inexact));
   try {
     return JSON.parse(text);
   } catch {

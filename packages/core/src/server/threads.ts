@@ -60,7 +60,8 @@ async function created(engine: Engine, user: User, text: string): Promise<EventD
 
 function added(engine: Engine, writer: Writer, { message }: Pick<MessageBody, "message">, runId: string): EventDraft {
   const files = (message.files ?? []).map((file): MessagePart => ({ type: "file", ...file }));
-  const parts: readonly MessagePart[] = [{ type: "text", text: message.text }, ...files];
+  const text: readonly MessagePart[] = message.text === "" ? [] : [{ type: "text", text: message.text }];
+  const parts = [...text, ...files];
   const { key, bodyHash, user } = writer;
   return { type: "message-added", runId, messageId: engine.newId(), parts, by: actorOf(user), key, bodyHash };
 }
@@ -99,7 +100,7 @@ function denyAll(thread: Thread, writer: Writer, now: number, via: "browser" | "
       .flatMap((call) => {
         const { expiresAt } = call.ask ?? {};
         const over = expiresAt !== undefined && expiresAt <= now;
-        return over ? expireEvents(run, call) : denyEvents(run, call, writer, { via, now });
+        return over ? expireEvents(run, call) : denyEvents(run, call, writer, { via, now, stop: false });
       }),
   );
 }
@@ -148,6 +149,9 @@ export function continueRun(
       throw new ToolRunError("not-waiting", "Only the last run can be continued, and only when it did not complete.");
     }
     await canStart();
+    if (turns !== undefined && !(Number.isInteger(turns) && turns >= 1 && turns <= 100)) {
+      throw new ToolRunError("bad-request", `turns must be a whole number from 1 to 100; it is ${turns}.`);
+    }
     const started = await runStarted(engine, writer.user, { trigger: "continue", continues: runId, turnLimit: turns });
     const { key, bodyHash, user } = writer;
     const draft = { ...started, by: actorOf(user), key, bodyHash };

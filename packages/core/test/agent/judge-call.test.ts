@@ -14,7 +14,7 @@ import { scriptedModel } from "../../src/testing/scripted-model.ts";
 
 const context = { user: { id: "u" }, threadId: "t", runId: "r" };
 const input = { amount: 10 };
-const GRANT: Grant = { grantId: "g", tool: "act", input, scope: "thread", at: 0 };
+const GRANT: Grant = { path: [], grantId: "g", tool: "act", input, scope: "thread", at: 0 };
 
 interface Rules {
   readonly policy?: unknown;
@@ -223,6 +223,7 @@ describe("a tool that does not run here", () => {
   const tools = {
     question: questionTool({ description, inputSchema, answerSchema: z.string() }),
     agent: agentTool({ description, inputSchema, agent: helper }),
+    "destructive agent": agentTool({ description, inputSchema, agent: helper, destructive: true }),
     browser: browserTool({ description, inputSchema, outputSchema: z.string() }),
     "reading browser": browserTool({ description, inputSchema, outputSchema: z.string(), readOnly: true }),
   };
@@ -235,6 +236,7 @@ describe("a tool that does not run here", () => {
     ["asks for itself", "agent", undefined, { verdict: "allow", by: "default" }],
     ["is asked about where a policy wants that", "agent", "ask", { verdict: "ask", by: "policy" }],
     ["may be denied", "agent", deny, { verdict: "deny" }],
+    ["is asked about", "destructive agent", undefined, { verdict: "ask", by: "default" }],
     ["is asked about", "browser", undefined, { verdict: "ask", by: "default" }],
     ["may be allowed", "browser", "allow", { verdict: "allow", by: "policy" }],
     ["is allowed", "reading browser", undefined, { verdict: "allow", by: "default" }],

@@ -229,8 +229,8 @@ describe("a failing model", () => {
         throw mistake;
       },
     });
-    await expect(runAgent(agent, "Go", options)).rejects.toMatchObject({ code: "internal", cause: mistake });
-    expect(errors).toEqual([mistake]);
+    await expect(runAgent(agent, "Go", options)).rejects.toMatchObject({ code: "internal", cause: { cause: mistake } });
+    expect(errors).toMatchObject([{ cause: mistake }]);
   });
 });
 

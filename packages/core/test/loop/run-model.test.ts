@@ -352,7 +352,7 @@ describe("an agent whose own code fails", () => {
   ])("%s: the run ends failed, settled and with a reference on the server", async (_title, more) => {
     const run = agentRun({ script: [say("never")], ...more });
     const thread = await run.start();
-    expect(thread).toMatchObject({ status: "ended", outcome: "failed", code: "internal" });
+    expect(thread).toMatchObject({ status: "ended", outcome: "failed", code: "hook-failed" });
     expect(run.errors).toHaveLength(1);
   });
 });

@@ -1,0 +1,29 @@
+import type { Clock } from "./clock.ts";
+
+/** The same clock; closing it takes back every timer that was set by it and has not fired. */
+export function scopedClock(clock: Clock): { readonly clock: Clock; close(): void } {
+  const armed = new Set<() => void>();
+  return {
+    clock: {
+      now: clock.now,
+      monotonic: clock.monotonic,
+      random: clock.random,
+      breath: clock.breath,
+      after(ms, callback) {
+        const cancel = clock.after(ms, () => {
+          armed.delete(cancel);
+          callback();
+        });
+        armed.add(cancel);
+        return () => {
+          armed.delete(cancel);
+          cancel();
+        };
+      },
+    },
+    close() {
+      for (const cancel of armed) cancel();
+      armed.clear();
+    },
+  };
+}

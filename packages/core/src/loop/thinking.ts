@@ -1,0 +1,57 @@
+import type { Thread } from "../protocol/thread.ts";
+import type { Action } from "./action.ts";
+import type { EventQueue } from "./event-queue.ts";
+import type { Intents } from "./intents.ts";
+
+/**
+ * Rules of the app that take their time. What happens meanwhile goes into the log, a stop is heard, and a write of
+ * somebody else does not ask them twice: the answer waits for the same question.
+ */
+export interface Thinking {
+  /** What an action puts into the log; undefined while a rule still thinks. Throws what the rule threw. */
+  intents(action: Action, thread: Thread, ask: () => Intents | Promise<Intents>): Intents | undefined;
+}
+
+interface Thought {
+  readonly question: string;
+  readonly grants: Thread["grants"];
+  answer?: { readonly intents: Intents } | { readonly error: unknown } | undefined;
+}
+
+const NOTHING: Intents = { drafts: [], starts: [] };
+
+export function createThinking(queue: EventQueue): Thinking {
+  let thought: Thought | undefined;
+  return {
+    intents(action, thread, ask) {
+      const question = questionOf(action);
+      if (question === undefined) return ask() as Intents; // only rules take time
+      if (thought?.question !== question || thought.grants !== thread.grants) {
+        const made = ask();
+        if (!(made instanceof Promise)) return made;
+        const begun: Thought = { question, grants: thread.grants };
+        thought = begun;
+        const end = (answer: Thought["answer"]): void => {
+          begun.answer = answer;
+          queue.push(); // look again
+        };
+        made.then(
+          (intents) => end({ intents }),
+          (error: unknown) => end({ error }),
+        );
+      }
+      const { answer } = thought;
+      if (!answer) return undefined;
+      thought = undefined;
+      if ("error" in answer) throw answer.error;
+      return answer.intents ?? NOTHING;
+    },
+  };
+}
+
+/** Names what is asked: the same calls with the same input, or the same turn. */
+function questionOf(action: Action): string | undefined {
+  if (action.type === "judge-turn") return `turn ${action.run.runId} ${action.turn.turn}`;
+  if (action.type !== "judge") return undefined;
+  return action.calls.map(({ callId, digest }) => `${callId} ${digest}`).join();
+}
