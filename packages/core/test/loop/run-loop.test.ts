@@ -63,7 +63,7 @@ function host({ script, from = foldDrafts(begun), answer = () => "accept", ...op
         newId: () => `c${++ids}`,
         queue,
         isFull: () => false,
-    budgetEndsAt: Number.POSITIVE_INFINITY,
+        budgetEndsAt: Number.POSITIVE_INFINITY,
         onError: (error) => made.errors.push(error),
         thread: from,
         mayStartUntil: made.mayStartUntil,

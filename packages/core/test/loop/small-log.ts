@@ -3,7 +3,15 @@ import { reduceThread } from "../../src/protocol/reduce-thread.ts";
 import { sealEvent } from "../../src/protocol/seal-event.ts";
 import type { Thread } from "../../src/protocol/thread.ts";
 import { emptyThread } from "../../src/protocol/thread.ts";
-import type { Json, NotRunReason } from "../../src/protocol/values.ts";
+import type {
+  Json,
+  LimitFollows,
+  LimitName,
+  NotRunReason,
+  RunOutcome,
+  TurnVerdict,
+  Usage,
+} from "../../src/protocol/values.ts";
 
 /** Small pieces of a log: what a driver of epoch 1 writes about run `r`. */
 export type Draft = EventDraft & { readonly at?: number | undefined };
@@ -18,6 +26,16 @@ export function foldDrafts(drafts: readonly Draft[], from: Thread = emptyThread(
     if (next.anomalies > thread.anomalies) throw new Error(`not legal here: ${JSON.stringify(draft)}`);
     return next;
   }, from);
+}
+
+/** Whether a draft is not legal here: counted, and nothing else of the thread changes but its place and time. */
+export function ignores(thread: Thread, draft: Draft): boolean {
+  const { seq, at, activeMs, activeAt } = thread;
+  const next = reduceThread(thread, sealEvent(draft, seq + 1, at + 1));
+  if (next.anomalies === thread.anomalies) return false;
+  const same = { ...next, seq, at, activeMs, activeAt, keys: thread.keys, anomalies: thread.anomalies };
+  if (JSON.stringify(same) !== JSON.stringify(thread)) throw new Error(`half taken: ${JSON.stringify(draft)}`);
+  return true;
 }
 
 export function message(): Draft {
@@ -41,12 +59,17 @@ export function turnStarted(turn = 1, attempt = 1, toolsOff?: true): Draft {
   return { type: "turn-started", runId: "r", epoch: 1, turn, attempt, model: "m", toolsOff };
 }
 
-export function turnEnded(turn = 1, attempt = 1, finishReason = "stop"): Draft {
-  return { type: "turn-ended", runId: "r", epoch: 1, turn, attempt, finishReason };
+export function turnEnded(turn = 1, attempt = 1, finishReason = "stop", usage?: Usage): Draft {
+  return { type: "turn-ended", runId: "r", epoch: 1, turn, attempt, finishReason, usage };
 }
 
-export function turnFailed(turn: number, attempt: number, retryAt?: number): Draft {
-  const error = { code: "model-failed", message: "x" };
+/** What the app's own conditions made of a turn. */
+export function turnJudged(verdict: TurnVerdict, turn = 1): Draft {
+  return { type: "turn-judged", runId: "r", epoch: 1, turn, verdict };
+}
+
+export function turnFailed(turn: number, attempt: number, retryAt?: number, code = "model-failed"): Draft {
+  const error = { code, message: "x" };
   return { type: "attempt-failed", runId: "r", epoch: 1, turn, attempt, error, retryAt };
 }
 
@@ -55,8 +78,10 @@ export function ready(callId: string, tool = "plain", turn = 1, input: Json = {}
   return { type: "call-ready", runId: "r", epoch: 1, callId, turn, tool, input, ...hashes };
 }
 
-export function allowed(callId: string): Draft {
-  return { type: "call-judged", runId: "r", epoch: 1, callId, verdict: "allow", by: "default", digest: `d-${callId}` };
+/** Nobody is asked; with an input, the policy put it in place of the model's. */
+export function allowed(callId: string, input?: Json): Draft {
+  const verdict = input === undefined ? "allow" : "modify";
+  return { type: "call-judged", runId: "r", epoch: 1, callId, verdict, by: "default", digest: `d-${callId}`, input };
 }
 
 export function asked(callId: string, expiresAt?: number): readonly Draft[] {
@@ -67,8 +92,14 @@ export function asked(callId: string, expiresAt?: number): readonly Draft[] {
   ];
 }
 
-export function decided(callId: string, action: "approve" | "deny" | "retry", stop?: boolean): Draft {
-  const digest = action === "retry" ? `d-${callId}.1` : `d-${callId}`; // the question of an interruption names its attempt
+/** The call asks on its way, after its first start. */
+export function questioned(callId: string, expiresAt?: number): readonly Draft[] {
+  const at = { runId: "r", epoch: 1, callId, digest: `d-${callId}.q` } as const;
+  return [{ type: "decision-requested", ...at, kind: "question", expiresAt }];
+}
+
+export function decided(callId: string, action: "approve" | "deny" | "retry" | "answer", stop?: boolean): Draft {
+  const digest = `d-${callId}${{ approve: "", deny: "", retry: ".1", answer: ".q" }[action]}`; // each question has its own
   const at = { runId: "r", callId, digest } as const;
   return { type: "decision-recorded", ...at, action, via: "browser", by, stop, ...KEYS };
 }
@@ -107,15 +138,54 @@ export function stopRequested(): Draft {
   return { type: "stop-requested", runId: "r", by, ...KEYS };
 }
 
-export function limitReached(limit: "turns" | "calls" = "turns"): Draft {
-  return { type: "limit-reached", runId: "r", epoch: 1, limit, count: 1, follows: "answer" };
+export function failed(callId: string): Draft {
+  const error = { code: "tool-error", message: "x" } as const;
+  return { type: "call-settled", runId: "r", epoch: 1, callId, outcome: "failed", error };
 }
 
-export function ended(outcome: "completed" | "limited" | "stopped" | "failed" = "completed"): Draft {
-  return { type: "run-ended", runId: "r", epoch: 1, outcome, text: "", usage: {} };
+export function limitReached(limit: LimitName = "turns", follows: LimitFollows = "answer"): Draft {
+  return { type: "limit-reached", runId: "r", epoch: 1, limit, count: 1, follows };
+}
+
+export function ended(outcome: RunOutcome = "completed", limit?: LimitName): Draft {
+  return { type: "run-ended", runId: "r", epoch: 1, outcome, limit, text: "", usage: {} };
 }
 
 /** Turn 1 is whole and asked for these calls. */
 export function wholeTurn(...calls: readonly (readonly [callId: string, tool?: string])[]): readonly Draft[] {
   return [turnStarted(), turnEnded(), ...calls.map(([callId, tool]) => ready(callId, tool))];
+}
+
+/** A call of a turn that is over. */
+export interface DoneCall {
+  readonly callId: string;
+  readonly tool?: string;
+  readonly input?: Json;
+  /** A person let it through. */
+  readonly approved?: boolean;
+  /** What the policy made of the input. */
+  readonly modified?: Json;
+  readonly outcome?: "succeeded" | "failed" | "not-run";
+}
+
+/** A turn whose calls are settled, succeeded where nothing else is said. */
+export function doneTurn(turn: number, ...calls: readonly DoneCall[]): readonly Draft[] {
+  const proposed = calls.map(({ callId, tool, input }) => ready(callId, tool, turn, input));
+  return [turnStarted(turn), turnEnded(turn), ...proposed, ...calls.flatMap(ran)];
+}
+
+function ran({ callId, approved = false, modified, outcome = "succeeded" }: DoneCall): readonly Draft[] {
+  if (outcome === "not-run") return [notRun(callId, "blocked")];
+  const leave = approved ? [...asked(callId), decided(callId, "approve")] : [allowed(callId, modified)];
+  return [...leave, started(callId), outcome === "failed" ? failed(callId) : succeeded(callId)];
+}
+
+/** A sub-agent's run that a call asked for. */
+export function childStarted(parentCallId = "a", runId = "child", depth = 1): Draft {
+  return { type: "run-started", runId, epoch: 1, trigger: "call", depth, parentCallId, agentVersion: "1" };
+}
+
+/** The same drafts, of another run. */
+export function inRun(runId: string, ...drafts: readonly Draft[]): readonly Draft[] {
+  return drafts.map((draft) => ({ ...draft, runId }));
 }

@@ -52,7 +52,7 @@ const EVENTS: Projected = {
     { outcome: "completed", limit: "turns", code: "stop-when", reason: "secret", text: "t", usage },
     "reason",
   ],
-  "turn-started": [{ ...at, model: "m", toolsOff: true, note: "n" }],
+  "turn-started": [{ ...at, model: "m", toolsOff: true, note: "n" }, "note"],
   "text-added": [{ ...at, kind: undefined, text: "t" }],
   "part-added": [{ ...at, part: { type: "source", url: "u" } }],
   "turn-ended": [{ ...at, finishReason: "stop", usage, opaque }, "opaque"],
@@ -142,7 +142,7 @@ const drive = { runId: "r", epoch: 1 } as const;
 const thread: Thread = foldDrafts([
   ...begun.slice(0, 2),
   { ...runStarted(), user: { id: "u", roles: ["admin"] } } as Draft, // of its kind
-  turnStarted(),
+  { ...turnStarted(), note: "Answer now." } as Draft, // of its kind
   { type: "text-added", ...drive, ...at, text: "One" },
   { type: "text-added", ...drive, ...at, kind: "reasoning", text: "hm" },
   { type: "text-added", ...drive, ...at, text: " two" },
@@ -195,9 +195,9 @@ describe("projectThread", () => {
     expect(only(projectThread({ ...thread, active: [below] }).active).activeFrom).toBe(0);
   });
 
-  test("has turns without reasoning, opaque blocks and what the app's conditions said", () => {
-    expect(partsOf(thread).turn).toMatchObject({ opaque, judged: { verdict: "pass" } });
-    expect(turn).toMatchObject({ opaque: undefined, judged: undefined, finishReason: "stop" });
+  test("has turns without reasoning, notes, opaque blocks and what the app's conditions said", () => {
+    expect(partsOf(thread).turn).toMatchObject({ opaque, judged: { verdict: "pass" }, note: "Answer now." });
+    expect(turn).toMatchObject({ opaque: undefined, judged: undefined, note: undefined, finishReason: "stop" });
     expect(turn.parts).toEqual([
       { type: "text", text: "One two" },
       { type: "call", index: 0 },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { askDigest, findCall, parentOf, textOf } from "../../src/protocol/read-thread.ts";
+import { askDigest, findCall, parentOf, pathOf, textOf } from "../../src/protocol/read-thread.ts";
 import type { Call, Run, Turn } from "../../src/protocol/thread.ts";
 import type { Draft } from "../loop/small-log.ts";
 import {
@@ -89,6 +89,19 @@ describe("parentOf", () => {
     expect(parentOf(thread, run("r3"))).toBeUndefined();
     expect(parentOf(thread, { ...run("child"), parentCallId: "gone" })).toBeUndefined();
     expect(parentOf(foldDrafts([...begun, childStarted("x", "early")]), run("child"))).toBeUndefined();
+  });
+});
+
+describe("pathOf", () => {
+  test("names the agent tools on the way down, the outermost first", () => {
+    const deep = foldDrafts([
+      ...begun,
+      ...wholeTurn(["a", "help"]),
+      ...[allowed("a"), started("a"), childStarted("a", "one")],
+      ...inRun("one", ...wholeTurn(["b", "look"]), allowed("b"), started("b")),
+      childStarted("b", "two", 2),
+    ]);
+    expect(deep.active.map((each) => pathOf(deep, each))).toEqual([[], ["help"], ["help", "look"]]);
   });
 });
 
