@@ -3,10 +3,12 @@ import type { EventDraft } from "../protocol/event.ts";
 import { parentOf, textOf } from "../protocol/read-thread.ts";
 import type { Call, Run, Thread, Turn } from "../protocol/thread.ts";
 import { isSettled, turnsOf } from "../protocol/thread.ts";
-import type { Usage } from "../protocol/values.ts";
+import type { Json, Usage } from "../protocol/values.ts";
 import type { Action } from "./action.ts";
 import { agentFor } from "./agent-for.ts";
 import type { LoopContext } from "./context.ts";
+import { encodeResult, MAX_OUTPUT_CHARS } from "./encode-result.ts";
+import { givenResult } from "./given-result.ts";
 import { countOf } from "./limits.ts";
 import { goesOnAfter, hasUnread } from "./next-action.ts";
 
@@ -23,7 +25,7 @@ export function endEvents(
     limit && !announced
       ? [{ type: "limit-reached", runId: run.runId, limit, count: countOf(limit, thread, run, rules), follows: "stop" }]
       : [];
-  const events = [...reached, ...closeRuns(thread, run, action)];
+  const events = [...reached, ...closeRuns(thread, run, action, options)];
   const next = run.depth === 0 && hasUnread(thread) && goesOnAfter({ outcome, limit, turn: run.turn });
   return next ? [...events, nextRun(run, options)] : events;
 }
@@ -31,7 +33,7 @@ export function endEvents(
 type Ending = Pick<Action & { type: "end" }, "outcome" | "limit" | "code">;
 
 /** One batch: open calls settled leaf first, `run-ended` last; the end of a sub-agent settles the call that asked for it. */
-function closeRuns(thread: Thread, run: Run, ending: Ending): readonly EventDraft[] {
+function closeRuns(thread: Thread, run: Run, ending: Ending, options?: LoopContext): readonly EventDraft[] {
   const { outcome, limit, code } = ending;
   const runs = run.depth === 0 ? thread.active.toReversed() : [run];
   const usageOf = (each: Run): Usage =>
@@ -50,7 +52,12 @@ function closeRuns(thread: Thread, run: Run, ending: Ending): readonly EventDraf
     },
   ]);
   const parent = parentOf(thread, run);
-  return parent ? [...ended, childResult(parent, run, ending)] : ended;
+  const words = (text: string): { output: Json; toModel?: Json | undefined } => {
+    const output = text.length > MAX_OUTPUT_CHARS ? encodeResult(text) : text;
+    const agent = parent && options && agentFor(thread, parent.run, options.agent);
+    return { output, toModel: agent && options && givenResult(output, parent.call, agent, options.onError) };
+  };
+  return parent ? [...ended, childResult(parent, run, ending, words)] : ended;
 }
 
 /** What a sub-agent came to, as the result of the call that asked for it: its last words, or a failed call. */
@@ -58,13 +65,14 @@ function childResult(
   { run, call }: { readonly run: Run; readonly call: Call },
   child: Run,
   { outcome, limit, code }: Ending,
+  words: (text: string) => { output: Json; toModel?: Json | undefined },
 ): EventDraft {
   const settled = { type: "call-settled", runId: run.runId, callId: call.callId, attempt: call.attempt } as const;
   const text = finalText(child, code === "stop-when");
-  if (outcome === "completed") return { ...settled, outcome: "succeeded", output: text };
+  if (outcome === "completed") return { ...settled, outcome: "succeeded", ...words(text) };
   const because = limit ? `it reached its limit (${limit})` : (CHILD_ENDED[code ?? ""] ?? "something went wrong");
   if (outcome === "limited" && text) {
-    return { ...settled, outcome: "succeeded", output: `${text}\n\n[The agent was not done: ${because}.]` };
+    return { ...settled, outcome: "succeeded", ...words(`${text}\n\n[The agent was not done: ${because}.]`) };
   }
   return { ...settled, outcome: "failed", error: { code: "failed", message: `The agent did not finish: ${because}.` } };
 }

@@ -1,6 +1,7 @@
 import type { Tool } from "../agent/agent.ts";
 import { parseWith, schemaFromJson } from "../agent/schema.ts";
 import { ToolRunError } from "../errors.ts";
+import { givenResult } from "../loop/given-result.ts";
 import { inTime, RULE_MS } from "../loop/in-time.ts";
 import { canonicalJson } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
@@ -38,7 +39,7 @@ export async function answerEvents(
       step: viewStep(thread, call),
     });
   }
-  const { tool } = await toolOf(engine, thread, run, call);
+  const { agent, tool } = await toolOf(engine, thread, run, call);
   if (decision.error !== undefined) {
     const error = { code: "failed", message: decision.error } as const;
     return [recorded(run, call, writer, decision, via), { ...settled, outcome: "failed", error, effect: "none" }];
@@ -47,7 +48,9 @@ export async function answerEvents(
   if (value === LATE) throw new ToolRunError("unavailable", "The answer could not be checked in time; try again.");
   const record = recorded(run, call, writer, { ...decision, value }, via);
   // A tool that asked starts again with the answer; where the question was all there was, it is the result.
-  return tool.answer ? [record, { ...settled, outcome: "succeeded", output: value }] : [record];
+  if (!tool.answer) return [record];
+  const toModel = givenResult(value, call, agent, engine.report);
+  return [record, { ...settled, outcome: "succeeded", output: value, toModel }];
 }
 
 /** @throws `bad-request` for neither value nor error: what is missing must not count as an answer. */
