@@ -66,6 +66,7 @@ export async function* runLoop(options: RunLoop): AsyncGenerator<Proposal, LoopE
       const proposal = propose(thread, facts, asking, effects, thinking);
       const { action, intents, events } = proposal;
       if (action.type === "stop") break;
+      if (action.type === "abort") effects.abort(); // at once, also while deltas keep coming
       if (events.length > 0 || taken.poked) {
         const closing = isClosing(action) && !ownsNext(proposal.thread, epoch);
         const commit = yield { facts: events.slice(0, facts.length), intents, closing, thread: proposal.thread };
@@ -81,8 +82,7 @@ export async function* runLoop(options: RunLoop): AsyncGenerator<Proposal, LoopE
         continue;
       }
       if (action.type === "refuse") return "refused";
-      if (action.type === "abort") effects.abort();
-      else await queue.wait(dueAt(action), clock);
+      if (action.type !== "abort") await queue.wait(dueAt(action), clock);
     }
   } finally {
     effects.abort();

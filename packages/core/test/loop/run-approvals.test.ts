@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { defineAgent } from "../../src/agent/define-agent.ts";
 import { tool } from "../../src/agent/tool.ts";
 import type { Verdict } from "../../src/agent/verdict.ts";
 import { EFFECT_UNKNOWN, INPUT_CHANGED, NOT_RUN } from "../../src/model/call-result.ts";
 import type { View } from "../../src/protocol/typed.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
-import { call, calls, delay, say } from "../../src/testing/scripted-model.ts";
+import { call, calls, delay, say, scriptedModel } from "../../src/testing/scripted-model.ts";
 import { fakeClock } from "../fake-clock.ts";
-import { clerk } from "../server/endpoint.ts";
+import { clerk, endpoint } from "../server/endpoint.ts";
 import { mortal } from "../server/mortal.ts";
 import type { AgentRunOptions } from "./agent-run.ts";
 import { agentRun, lastResults, told } from "./agent-run.ts";
@@ -526,6 +527,28 @@ describe("stop", () => {
     expect(ended?.turn?.parts).toEqual([{ type: "text", text: "Once upon a time" }]);
     expect(ended?.text).toBe(""); // half an answer is none
     expect(run.clock.armed).toBe(0);
+  });
+
+  it("is heard while text streams faster than the store writes", async () => {
+    const clock = fakeClock();
+    const memory = memoryStore({ clock });
+    const store: typeof memory = {
+      ...memory,
+      append: async (...given) => {
+        await new Promise<void>((resolve) => clock.after(20, resolve));
+        return memory.append(...given);
+      },
+    };
+    const words = Array.from({ length: 4_000 }, () => "word ").join("");
+    const model = scriptedModel([say(words)], { clock, delayMs: 5 });
+    const server = endpoint({ agent: defineAgent({ model }), clock, store });
+    const sending = server.send({ user, message: "Go" });
+    await clock.advance(500);
+    const { threadId } = await sending;
+    const stopping = server.stop({ user, threadId });
+    await clock.advance(150);
+    await stopping;
+    expect(await server.read({ user, threadId })).toMatchObject({ status: "ended", outcome: "stopped" });
   });
 
   it("while a call waits settles it as not run, in one batch", async () => {
