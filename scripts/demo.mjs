@@ -1,38 +1,41 @@
-import { spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseEnv } from "node:util";
-import { env, freePort, install, root } from "./process.mjs";
+import { freePort, install, root, run } from "./process.mjs";
+import { supervise } from "./supervise.mjs";
 
 const app = join(root, "apps/demo");
 const keys = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AI_GATEWAY_API_KEY", "OPENAI_BASE_URL"];
 
-/** Installs, starts the demo on a free port and stays until it ends. */
-export async function demo() {
+/** Installs, starts the demo on a free port and stays until it ends. With `--production` on a build, else in dev. */
+export async function demo(args = []) {
   install();
+  const isBuilt = args.includes("--production");
+  if (isBuilt) {
+    const code = run(process.execPath, ["node_modules/next/dist/bin/next", "build"], { cwd: app });
+    if (code !== 0) return code;
+    // In production the script that plays the model has to be asked for by name.
+    if (!keys.some((name) => process.env[name])) process.env.TOOLRUN_MODEL ??= "scripted";
+  }
   const port = await freePort(Number(process.env.PORT) || 3000);
-  const next = join(app, "node_modules/next/dist/bin/next");
-  const child = spawn(process.execPath, [next, "dev", "-H", "127.0.0.1", "-p", String(port)], {
-    cwd: app,
-    stdio: "inherit",
-    env: { ...env, PORT: String(port), SHOP_TOKEN: process.env.SHOP_TOKEN || randomUUID() },
+  let isFirst = true;
+  return supervise(isBuilt ? "start" : "dev", port, async (child) => {
+    if (!isFirst) return console.log("\nThe page asked for a restart of the server.\n");
+    isFirst = false;
+    if (await answers(port, child)) {
+      console.log(`\ntoolrun demo → http://localhost:${port}   Model: ${modelLine({ ...dotEnv(), ...process.env })}`);
+      console.log(`Conversations: ${threadsLine({ ...dotEnv(), ...process.env })}\n`);
+    }
   });
-  const ended = new Promise((resolve) => child.once("exit", (code) => resolve(code ?? 0)));
-  let stopped = false;
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
-    process.on(signal, () => {
-      stopped = true;
-      child.kill(signal);
-    });
-  }
-  if (await answers(port, child)) {
-    console.log(`\ntoolrun demo → http://localhost:${port}   Model: ${modelLine({ ...dotEnv(), ...process.env })}\n`);
-  }
-  const code = await ended;
-  return stopped ? 0 : code;
+}
+
+/** Says where the conversations are, and so whether they outlive the server. */
+function threadsLine({ TOOLRUN_STORE, DATABASE_URL, PGLITE_DIR }) {
+  if (TOOLRUN_STORE === "memory") return "in memory (TOOLRUN_STORE): they end with the server.";
+  const where = DATABASE_URL ? "in DATABASE_URL" : `in ${PGLITE_DIR || "apps/demo/.data"}`;
+  return `${where}. They are still there after a restart.`;
 }
 
 /** Says which model the demo will use, given its environment. */

@@ -1,5 +1,5 @@
 // The commands of this repository, with no dependency but Node and npm:
-//   npm run demo        install what the lockfile names, start the demo
+//   npm run demo        install what the lockfile names, start the demo (-- --production: on a build)
 //   npm test            install, check and test everything
 //   npm run test:long   the unit tests with their long variants
 //   npm run bench       the benchmarks

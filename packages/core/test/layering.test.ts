@@ -7,6 +7,8 @@ const core: Arrows = {
   rooms: {
     "index.ts": ["client", "protocol"],
     "server.ts": ["server"],
+    "postgres.ts": ["adapters"],
+    "redis.ts": ["adapters"],
     "testing.ts": ["testing"],
     testing: ["server"],
     server: ["loop", "store"],

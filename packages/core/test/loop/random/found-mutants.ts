@@ -80,13 +80,6 @@ export const foundMutants: readonly Mutant[] = [
     breaks: ["clean", "settles"],
   },
   {
-    off: "who is stopped waits for a rule all the same",
-    file: "loop/in-time.ts",
-    from: "else signal?.addEventListener(",
-    to: "else if (ms < 0) signal?.addEventListener(",
-    breaks: ["clean"],
-  },
-  {
     off: "to go on with the same key is another write",
     file: "server/verbs.ts",
     from: '["continue", { turns }]',

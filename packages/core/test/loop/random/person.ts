@@ -53,7 +53,10 @@ export function press(act: Act, thread: Thread, key: string, sent: readonly Writ
     case "deny": {
       const step = pick(pending, act.pick);
       const { stop, reason } = act;
-      return step && write((verbs) => verbs.deny(step, { ...who, stop, reason: reason ?? undefined }), [step]);
+      return (
+        step &&
+        write((verbs) => verbs.deny(step, { ...who, stop: stop ?? undefined, reason: reason ?? undefined }), [step])
+      );
     }
     case "edit": {
       const step = pick(asked("approval"), act.pick);

@@ -215,7 +215,7 @@ export type Deed =
       readonly scope: DecisionScope | null;
       readonly all: boolean;
     }
-  | { readonly do: "deny"; readonly pick: number; readonly stop: boolean; readonly reason: string | null }
+  | { readonly do: "deny"; readonly pick: number; readonly stop: boolean | null; readonly reason: string | null }
   | { readonly do: "edit"; readonly pick: number; readonly input: Json }
   | { readonly do: "retry" | "skip"; readonly pick: number }
   | { readonly do: "answer"; readonly pick: number; readonly value: Json; readonly error: boolean }

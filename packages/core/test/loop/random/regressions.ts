@@ -135,14 +135,7 @@ export const regressions: Readonly<Record<string, Plan>> = {
     [700],
   ),
 
-  "a stop while a hook thinks leaves no timer behind": calmPlan(
-    {
-      hooks: { beforeModel: "hangs", afterModel: "none", beforeTool: "none", afterTool: "none" },
-    },
-    [{ after: 60, do: "stop", when: "writing" }],
-  ),
-
-  "a stop while a schema thinks leaves no timer behind": calmPlan(
+  "after a stop no more schemas are asked": calmPlan(
     { tools: [calmTool({ schema: "hangs" })], answers: [calls(0, 0)] },
     [{ after: 60, do: "stop", when: "writing" }],
   ),

@@ -5,7 +5,7 @@ import type { Recorder } from "./recorder.ts";
 export interface Seen extends Omit<Recorder, "onAppended"> {
   readonly plan: Plan;
   readonly threadId: string;
-  /** How long the longest timer of the code under test was still armed when no run was active any more. */
+  /** How long timers of the code under test were armed when no run was active any more. */
   readonly leftMs: number;
   /** Why the world was left before it came to rest. */
   readonly stuck: string | undefined;

@@ -58,6 +58,7 @@ function createWorld(
   let calls = 0;
   let jumps = 0;
   let leftMs = 0;
+  let overSince: number | undefined;
 
   const counts = new Map<object, number>();
   const agentAt = (name: string, clock: OutsideClock): Agent =>
@@ -140,8 +141,8 @@ function createWorld(
     record.open.size === 0 &&
     others.every(({ wakesAt }) => wakesAt <= time.now) &&
     awake().every(({ outside }) => !Number.isFinite(outside.nextDue()));
-  /** How long the first timer of the code under test is still armed. */
-  const armedMs = (): number => Math.min(...awake().map(({ clock }) => clock.nextDue())) - time.now;
+  /** When the first timer of the code under test is due. */
+  const armedUntil = (): number => Math.min(...awake().map(({ clock }) => clock.nextDue()));
 
   const perform = (act: Act, still: boolean): boolean => {
     if (act.do === "crash" || act.do === "pause") {
@@ -181,7 +182,9 @@ function createWorld(
       for (let pushes = 0; ; ) {
         await quiet();
         if (jumps > MOST_JUMPS || events.length > MOST_EVENTS) return `${jumps} jumps, ${events.length} events`;
-        if (isOver() && Number.isFinite(armedMs())) leftMs = Math.max(leftMs, armedMs());
+        overSince = isOver() ? (overSince ?? time.now) : undefined;
+        if (overSince !== undefined && Number.isFinite(armedUntil()))
+          leftMs = Math.max(leftMs, armedUntil() - overSince);
         const [act] = acts;
         const next = Math.min(...clocks().map((clock) => clock.nextDue()));
         // A person whose time has come presses as soon as there is something to press, or when all is still.
