@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { chromium, defineConfig, devices } from "@playwright/test";
 import { ports } from "./e2e/ports.ts";
 
-// Worker processes load this file again and inherit the environment: both values are made once.
+// Worker processes load this file again and inherit the environment: each value is made once.
 process.env.E2E_PGLITE_DIR ??= join(tmpdir(), `toolrun-e2e-${randomUUID()}`);
 process.env.SHOP_TOKEN ??= randomUUID();
+process.env.STORE_TOKEN ??= randomUUID();
 
 const executablePath = [
   process.env.CHROME_PATH,
@@ -53,17 +54,17 @@ export default defineConfig({
 
 function server(port: number, name: string, env: Record<string, string>) {
   return {
-    command: `node node_modules/next/dist/bin/next start -H 127.0.0.1 -p ${port}`,
-    url: `http://127.0.0.1:${port}/api/demo/model`,
+    command: `node ../../scripts/supervise.mjs start ${port}`,
+    url: `http://127.0.0.1:${port}/api/shop/orders?limit=1`, // a new database takes some seconds: not those of a test
     reuseExistingServer: false,
-    timeout: 60_000,
+    timeout: 120_000,
     stdout: "pipe" as const,
     gracefulShutdown: { signal: "SIGTERM" as const, timeout: 5_000 },
     env: {
       NEXT_TELEMETRY_DISABLED: "1",
       PGLITE_DIR: join(process.env.E2E_PGLITE_DIR ?? tmpdir(), name),
-      PORT: String(port),
       SHOP_TOKEN: process.env.SHOP_TOKEN ?? "",
+      STORE_TOKEN: process.env.STORE_TOKEN ?? "",
       ...env,
     },
   };

@@ -14,5 +14,11 @@ export default async function Page({ searchParams }: PageProps): Promise<ReactNo
   after(() => warmDatabase()); // it starts while the person reads
   const { thread } = await searchParams;
   const guest = (await cookies()).get(GUEST_COOKIE)?.value;
-  return <ShopDesk initialThreadId={typeof thread === "string" ? thread : undefined} userId={guest} />;
+  return (
+    <ShopDesk
+      initialThreadId={typeof thread === "string" ? thread : undefined}
+      userId={guest}
+      canRestart={Boolean(process.env.DEMO_SUPERVISOR)}
+    />
+  );
 }

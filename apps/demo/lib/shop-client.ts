@@ -1,5 +1,6 @@
 import { DefiniteFailure } from "toolrun/server";
 import type { z } from "zod";
+import { ownUrl } from "./own-url.ts";
 import { ShopError } from "./shop-error.ts";
 import {
   type ArchiveInput,
@@ -66,7 +67,7 @@ export async function shop<Result>(path: string, request: ShopRequest<Result>): 
   let response: Response;
   let body: unknown;
   try {
-    response = await fetch(`${shopBase()}/${path}`, {
+    response = await fetch(ownUrl(`/api/shop/${path}`), {
       method: request.method ?? "GET",
       headers: { authorization: `Bearer ${process.env.SHOP_TOKEN ?? ""}`, "content-type": "application/json" },
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
@@ -82,11 +83,6 @@ export async function shop<Result>(path: string, request: ShopRequest<Result>): 
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   throw new ShopError("unavailable", "The shop gave an answer that could not be read.", [], { cause: parsed.error });
-}
-
-/** The server's own address, not the request's: behind a proxy `request.url` names a host that cannot be reached. */
-function shopBase(): string {
-  return `http://127.0.0.1:${process.env.PORT ?? 3000}/api/shop`;
 }
 
 /** What the shop refuses, it refuses again; what it could not do right now, it may do in a moment. */

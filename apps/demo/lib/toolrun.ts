@@ -1,6 +1,7 @@
-import { createToolRun, defineAgent, memoryStore, type ToolRun } from "toolrun/server";
+import { createToolRun, defineAgent, type ToolRun } from "toolrun/server";
 import { guestOf } from "./guest.ts";
 import { demoModel } from "./model.ts";
+import { threadStore } from "./thread-store.ts";
 import * as tools from "./tools.ts";
 
 function shopAgent() {
@@ -20,11 +21,12 @@ declare module "toolrun" {
   }
 }
 
-/** One endpoint over this isolate's memory; lib/http-store.ts of a real app would name Redis or Postgres here. */
+/** One endpoint, on edge or on Node: both see the same conversations. */
 export function createShopAssistant(): ToolRun {
   return createToolRun({
     agent: () => (agent ??= shopAgent()), // at the first message: a missing model is an answer that names the fix
-    store: memoryStore({ shared: true }), // threads live as long as this process
+    store: threadStore(), // or redisStore(…), postgresStore(…): lib/thread-store.ts
     identify: guestOf,
+    leaseMs: 10_000, // so long after a server died in the middle of a run, another one goes on with it
   });
 }

@@ -16,12 +16,14 @@ export interface ShopDeskProps {
   /** The conversation in the address, so that a reload and a second tab show the same one. */
   readonly initialThreadId: string | undefined;
   readonly userId: string | undefined;
+  /** Under the start script the page can have the server killed and started again. */
+  readonly canRestart: boolean;
   /** @defaultValue "/api/toolrun", the edge route */
   readonly endpoint?: string | undefined;
 }
 
 /** Orders and assistant side by side: what the assistant does shows in the table at once. */
-export function ShopDesk({ initialThreadId, userId, endpoint = "/api/toolrun" }: ShopDeskProps): ReactNode {
+export function ShopDesk({ initialThreadId, userId, canRestart, endpoint = "/api/toolrun" }: ShopDeskProps): ReactNode {
   const [threadId, setThreadId] = useState(initialThreadId);
   const [ordersOpen, setOrdersOpen] = useState(false);
   const ordersId = useId();
@@ -79,7 +81,7 @@ export function ShopDesk({ initialThreadId, userId, endpoint = "/api/toolrun" }:
                 step.status === "succeeded" ? <b>{step.output.refunded.toFixed(2)} EUR refunded</b> : null,
             }}
           >
-            <TryToBreakIt run={run} endpoint={endpoint} />
+            <TryToBreakIt run={run} endpoint={endpoint} canRestart={canRestart} />
           </ToolRunChat>
         </section>
       </main>

@@ -4,24 +4,29 @@ import type { UseToolRun } from "@toolrun/react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { clickTwentyTimes, forgeApproval, type OpenStep } from "./break-attempts.ts";
 import styles from "./try-to-break-it.module.css";
+import { useRestart } from "./use-restart.ts";
 
 const reloadKey = "shop:reloaded";
 
 export interface TryToBreakItProps {
   readonly run: UseToolRun;
   readonly endpoint: string;
+  /** Whether somebody would start the server again. */
+  readonly canRestart: boolean;
 }
 
 /** Under an open approval: each button is a promise of the server's, and prints in one line what became of it. */
-export function TryToBreakIt({ run, endpoint }: TryToBreakItProps): ReactNode {
+export function TryToBreakIt({ run, endpoint, canRestart }: TryToBreakItProps): ReactNode {
   const [lines, setLines] = useState<readonly string[]>([]);
-  const [busy, setBusy] = useState(false);
+  const [isTrying, setTrying] = useState(false);
   const output = useRef<HTMLOutputElement>(null);
   const latest = useRef(run);
   useEffect(() => {
     latest.current = run;
   });
   const print = (line: string): void => setLines((before) => [...before, line].slice(-4));
+  const { isRestarting, restart } = useRestart(run, print);
+  const busy = isTrying || isRestarting;
   useReloadReport(run, print);
   useForgetWith(run.threadId, () => setLines([]));
 
@@ -29,10 +34,10 @@ export function TryToBreakIt({ run, endpoint }: TryToBreakItProps): ReactNode {
   if (!step && lines.length === 0) return null;
   const attempt = (name: typeof clickTwentyTimes) => async (): Promise<void> => {
     if (busy || !step) return;
-    setBusy(true);
+    setTrying(true);
     output.current?.focus({ preventScroll: true }); // the buttons go when the step is decided
     print(await safely(name, step, { endpoint, now: () => latest.current }));
-    setBusy(false);
+    setTrying(false);
   };
   return (
     <aside className={styles.strip} aria-label="Try to break it">
@@ -57,6 +62,18 @@ export function TryToBreakIt({ run, endpoint }: TryToBreakItProps): ReactNode {
           >
             Reload
           </button>
+          {canRestart ? (
+            <button
+              type="button"
+              aria-disabled={busy || undefined}
+              title="Kills the server's process, with all it has in memory, and starts another one"
+              onClick={() => {
+                if (!busy) void restart();
+              }}
+            >
+              Restart the server
+            </button>
+          ) : null}
           <button
             type="button"
             aria-disabled={busy || undefined}

@@ -15,6 +15,7 @@ export default async function Page({ searchParams }: PageProps): Promise<ReactNo
     <ShopDesk
       initialThreadId={typeof thread === "string" ? thread : undefined}
       userId={guest}
+      canRestart={Boolean(process.env.DEMO_SUPERVISOR)}
       endpoint="/api/toolrun-node"
     />
   );
