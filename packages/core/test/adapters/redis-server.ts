@@ -70,7 +70,7 @@ export async function startRedis(...options: readonly string[]): Promise<RedisSe
     folder,
     async start() {
       child = spawn("sh", ["-c", UNTIL_INPUT_ENDS, "sh", ...fixed, ...options], {
-        stdio: ["pipe", "ignore", "inherit"],
+        stdio: ["pipe", "ignore", "ignore"],
       });
       await untilOpen(port);
     },
