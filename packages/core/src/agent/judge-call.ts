@@ -36,8 +36,11 @@ export function judgeCall(
   grants: Thread["grants"],
 ): Judgement | Promise<Judgement> {
   const { readOnly, destructive, kind } = tool;
-  const seen = { tool: name, input: copyJson(call.input) as never, callId: call.callId, readOnly, destructive }; // validated by the tool's schema
-  const policies = agent.policies.map((policy) => opinion("policy", () => policy(seen, context)));
+  const about = { tool: name, callId: call.callId, readOnly, destructive };
+  // Each sees an input of its own: what one of them changes, the next must not take for the call.
+  const policies = agent.policies.map(
+    (policy) => opinion("policy", () => policy({ ...about, input: copyJson(call.input) as never }, context)), // validated by the tool's schema
+  );
   const own = opinion("tool", () =>
     typeof tool.approval === "function" ? tool.approval(copyJson(call.input), context) : tool.approval,
   );

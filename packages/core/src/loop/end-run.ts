@@ -1,9 +1,10 @@
+import type { Rules } from "../agent/rules.ts";
 import { addUsage } from "../protocol/add-usage.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import { parentOf, textOf } from "../protocol/read-thread.ts";
 import type { Call, Run, Thread, Turn } from "../protocol/thread.ts";
 import { isSettled, turnsOf } from "../protocol/thread.ts";
-import type { Json, Usage } from "../protocol/values.ts";
+import type { Json, LimitName, Usage } from "../protocol/values.ts";
 import type { Action } from "./action.ts";
 import { agentFor } from "./agent-for.ts";
 import type { LoopContext } from "./context.ts";
@@ -23,11 +24,31 @@ export function endEvents(
   const announced = run.limits.some((known) => known.limit === limit && known.follows === "answer");
   const reached: EventDraft[] =
     limit && !announced
-      ? [{ type: "limit-reached", runId: run.runId, limit, count: countOf(limit, thread, run, rules), follows: "stop" }]
+      ? [
+          {
+            type: "limit-reached",
+            runId: run.runId,
+            limit,
+            count: reachedAt(limit, thread, run, rules, options),
+            follows: "stop",
+          },
+        ]
       : [];
   const events = [...reached, ...closeRuns(thread, run, action, options)];
   const next = run.depth === 0 && hasUnread(thread) && goesOnAfter({ outcome, limit, turn: run.turn });
   return next ? [...events, nextRun(run, options)] : events;
+}
+
+/** Time goes on between the log's last event and now. */
+function reachedAt(
+  limit: LimitName,
+  thread: Thread,
+  run: Run,
+  rules: Rules | undefined,
+  { clock }: LoopContext,
+): number {
+  const since = limit === "time" && thread.activeAt > 0 ? Math.max(0, clock.now() - thread.activeAt) : 0;
+  return countOf(limit, thread, run, rules) + Math.round(since);
 }
 
 type Ending = Pick<Action & { type: "end" }, "outcome" | "limit" | "code">;

@@ -83,7 +83,8 @@ function advance(at: At, run: Run, rules: Rules): Action | undefined {
     if (turn.judged?.verdict === "failed") return end(run, "failed", undefined, "hook-failed");
     if (calls.some((call) => stopsRun(call, rules))) {
       // Nothing new of this run; what runs comes to its end first.
-      return calls.some((call) => call.status === "running") ? undefined : end(run, "stopped", undefined, "denied"); // 18
+      const runs = calls.some((call) => call.status === "running" && call.retryAt === undefined);
+      return runs ? undefined : end(run, "stopped", undefined, "denied"); // 18
     }
     const unjudged = calls.filter((call) => call.status === "queued" && !call.verdict);
     if (unjudged.length > 0) {

@@ -6,6 +6,7 @@ import { browserTool } from "../../src/agent/browser-tool.ts";
 import { defineAgent } from "../../src/agent/define-agent.ts";
 import type { Judgement } from "../../src/agent/judge-call.ts";
 import { judgeCall } from "../../src/agent/judge-call.ts";
+import type { Policy } from "../../src/agent/policy.ts";
 import { questionTool } from "../../src/agent/question-tool.ts";
 import { tool } from "../../src/agent/tool.ts";
 import type { Verdict } from "../../src/agent/verdict.ts";
@@ -279,5 +280,21 @@ describe("how a person is asked", () => {
     ],
   ])("%s", async (_title, rules, ask) => {
     expect((await judge(rules)).ask).toMatchObject(ask);
+  });
+});
+
+it("what one policy changes of the input, the next does not take for the call", () => {
+  const careless: Policy = (seen) => {
+    (seen.input as unknown as { amount: number }).amount = 1;
+    return undefined;
+  };
+  const guard: Policy = (seen) =>
+    (seen.input as unknown as { amount: number }).amount > 5 ? { deny: "too much" } : "allow";
+  const act = tool({ description: "Acts.", inputSchema: z.object({ amount: z.number() }), execute: () => "ok" });
+  const agent = defineAgent({ model: scriptedModel([]), tools: { act }, policy: [careless, guard] });
+  const known = agent.tools.get("act");
+  if (!known) throw new Error("There is no tool act.");
+  expect(judgeCall(agent, known, { callId: "c", input: { amount: 10 } }, context, [])).toMatchObject({
+    verdict: "deny",
   });
 });

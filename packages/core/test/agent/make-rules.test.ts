@@ -3,6 +3,7 @@ import * as z from "zod";
 import { agentTool } from "../../src/agent/agent-tool.ts";
 import type { AgentOptions } from "../../src/agent/define-agent.ts";
 import { defineAgent } from "../../src/agent/define-agent.ts";
+import { makeRules } from "../../src/agent/make-rules.ts";
 import type { Rules } from "../../src/agent/rules.ts";
 import { tool } from "../../src/agent/tool.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
@@ -95,6 +96,10 @@ describe("an agent's rules", () => {
   ])("refuse %s", (_title, options, message) => {
     expect(() => rulesOf(options)).toThrow(message);
     expect(() => rulesOf(options)).toThrow(expect.objectContaining({ code: "invalid-config" }));
+  });
+
+  it("refuse a silence that is none by themselves too", () => {
+    expect(() => makeRules({ modelSilenceMs: 0 }, new Map())).toThrow(/modelSilenceMs.*it is 0/);
   });
 
   it("say of each tool what the loop may do with it", () => {

@@ -1056,6 +1056,21 @@ const ROWS: readonly Row[] = [
     expected: { type: "end", run: "child", outcome: "completed" },
   },
   {
+    is: "18: an agent that stops at a denial does not wait for the retry of another call",
+    events: [
+      ...begun,
+      ...wholeTurn(["a"], ["b"]),
+      ...asked("a"),
+      allowed("b"),
+      started("b"),
+      callFailed("b", 1, NOW + 500),
+      decided("a", "deny"),
+      notRun("a", "denied"),
+    ],
+    rules: { onDenied: "stop" },
+    expected: { type: "end", run: "r", outcome: "stopped", code: "denied" },
+  },
+  {
     is: "20: the turn asked for nothing",
     events: [...begun, ...wholeTurn()],
     expected: { type: "end", run: "r", outcome: "completed" },
