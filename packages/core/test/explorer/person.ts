@@ -47,7 +47,8 @@ export function pressed(post: Post, thread: Thread, threadId: string): Request |
   if (!call || !ask) return undefined;
   const action = post.act === "edit" ? "approve" : post.act;
   const input = post.act === "edit" ? EDITED : undefined;
-  const value = post.act === "answer" ? ANSWER : undefined;
+  const answer = ask.schema === undefined ? "three" : ANSWER;
+  const value = post.act === "answer" ? answer : undefined;
   return { post, threadId, runId, decision: { callId: call.callId, digest: ask.digest, action, input, value } };
 }
 
