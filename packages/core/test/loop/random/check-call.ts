@@ -1,4 +1,5 @@
-import type { CallFacts, EventOf, LogFacts } from "./log-facts.ts";
+import type { Json } from "../../../src/protocol/values.ts";
+import type { CallFacts, EventOf, LogFacts, OpenAsk } from "./log-facts.ts";
 import { callsOf, openCalls } from "./log-facts.ts";
 import type { Fail } from "./violation.ts";
 
@@ -27,19 +28,22 @@ export function checkDecision(event: EventOf<"decision-recorded">, call: CallFac
   if (event.newDigest !== undefined) call.digest = event.newDigest;
   if (event.input !== undefined) call.input = event.input;
   if (["deny", "expire", "skip"].includes(event.action)) call.refused = `"${event.action}"`;
-  if (event.action === "answer" && ask.kind !== "interrupted") checkAnswer(event, call, ask.kind, fail);
+  if (event.action === "answer" && ask.kind !== "interrupted") checkAnswer(event, call, ask, fail);
 }
 
 /** Only answers that fit their schema are in the log. */
-function checkAnswer(event: EventOf<"decision-recorded">, { plan }: CallFacts, kind: string, fail: Fail): void {
-  if (event.error !== undefined || !plan) return;
-  const { value } = event;
-  if (plan.kind === "question" || plan.kind === "browser") {
-    const { answer } = plan;
-    const fits = answer === "any" || (answer === "text" ? typeof value === "string" : hasAmount(value));
-    if (!fits || answer === "throws" || answer === "hangs")
-      fail("approved", `${JSON.stringify(value)} answers ${answer}`);
-  } else if (kind !== "question" && kind !== "link") fail("approved", `a ${plan.kind} tool was answered`);
+function checkAnswer(event: EventOf<"decision-recorded">, { plan }: CallFacts, ask: OpenAsk, fail: Fail): void {
+  const { value, error } = event;
+  if (error !== undefined) return;
+  const never = plan && "answer" in plan && (plan.answer === "throws" || plan.answer === "hangs");
+  if (never || !fits(value, ask)) fail("approved", `${JSON.stringify(value)} answers ${JSON.stringify(ask.schema)}`);
+}
+
+function fits(value: Json | undefined, { kind, schema }: OpenAsk): boolean {
+  if (schema === undefined) return kind === "link" || typeof value === "string";
+  if (typeof schema === "object" && schema !== null && "properties" in schema) return hasAmount(value);
+  const isText = typeof schema === "object" && schema !== null && "type" in schema && schema.type === "string";
+  return !isText || typeof value === "string";
 }
 
 function hasAmount(value: unknown): boolean {

@@ -1,5 +1,3 @@
-import { RULE_MS } from "../../../src/loop/in-time.ts";
-import type { Plan } from "./plan.ts";
 import type { Seen } from "./seen.ts";
 import type { Fail } from "./violation.ts";
 
@@ -16,17 +14,12 @@ const PLANNED = [
 ];
 
 /** Nothing is left behind, and nothing of ours broke. */
-export function checkClean({ stuck, leftMs, rejections, reports, thread, plan }: Seen, fail: Fail): void {
+export function checkClean({ stuck, leftMs, rejections, reports, thread }: Seen, fail: Fail): void {
   if (stuck !== undefined) fail("live", stuck);
-  if (leftMs > patienceMs(plan)) fail("clean", `timers are left for ${leftMs} ms`);
+  if (leftMs > 0) fail("clean", `timers are left for ${leftMs} ms`);
   if (thread.unknown) fail("replay", "the log holds what its own code does not know");
   for (const rejection of rejections) fail("clean", `unhandled: ${wordsOf(rejection)}`);
   for (const error of reports) if (!isPlanned(error)) fail("clean", `reported: ${wordsOf(error)}`);
-}
-
-/** A rule, hook or schema that does not answer is given up after its time, also when the run is over before. */
-function patienceMs(plan: Plan): number {
-  return /"(?:hangs?|slow[a-z-]*)"/.test(JSON.stringify(plan)) ? RULE_MS : 0;
 }
 
 /** A tool may throw what it likes; what is no error or cannot be read is none of ours. */

@@ -234,7 +234,12 @@ export function checkLog(seen: Seen, report: Fail): LogFacts {
         if (!call.running || call.child) fail("once", "interrupted, and it does not run");
         call.running = false;
         call.interrupted = true;
-        call.ask = { kind: "interrupted", digest: `${call.digest}.${event.attempt}`, expiresAt: undefined };
+        call.ask = {
+          kind: "interrupted",
+          digest: `${call.digest}.${event.attempt}`,
+          expiresAt: undefined,
+          schema: undefined,
+        };
         return;
       case "call-settled":
         checkSettlement(event, call, fail);
@@ -264,7 +269,7 @@ export function checkLog(seen: Seen, report: Fail): LogFacts {
   }
 
   function ask(event: EventOf<"decision-requested">, call: CallFacts, fail: Fail): void {
-    const { kind, digest, expiresAt } = event;
+    const { kind, digest, expiresAt, schema } = event;
     if (kind === "approval") {
       if (digest !== call.digest) fail("approved", "asks about another digest");
       if (call.asked.length > 0) fail("approved", "asks for leave a second time");
@@ -275,7 +280,7 @@ export function checkLog(seen: Seen, report: Fail): LogFacts {
       if (!call.running) fail("refused", "a tool asks that does not run");
     } else if (kind !== "approval") checkCallBegin(log, call, fail);
     if (call.ask) fail("approved", "asks twice at once");
-    call.ask = { kind, digest, expiresAt };
+    call.ask = { kind, digest, expiresAt, schema };
     call.asked.push({ kind, digest });
     call.running = false;
   }

@@ -45,13 +45,6 @@ export const foundMutants: readonly Mutant[] = [
     breaks: ["refused"],
   },
   {
-    off: "what ends while a rule is asked is lost",
-    file: "loop/run-loop.ts",
-    from: "let started: ReadonlySet<string> = new Set(inFlight);",
-    to: "let started = inFlight;",
-    breaks: ["settles", "once", "waits", "refused"],
-  },
-  {
     off: "calls below hide tokens above",
     file: "loop/limits.ts",
     from: 'first = "calls";',
@@ -113,5 +106,19 @@ export const foundMutants: readonly Mutant[] = [
     from: "const MAX_DEPTH = 100;",
     to: "const MAX_DEPTH = 10_000;",
     breaks: ["replay"],
+  },
+  {
+    off: "what was allowed to one agent is allowed to all",
+    file: "loop/judge-calls.ts",
+    from: "thread.grants.filter((grant) => JSON.stringify(grant.path) === path)",
+    to: "thread.grants.filter(() => path !== undefined)",
+    breaks: ["refused"],
+  },
+  {
+    off: "who is stopped waits for rules and schemas all the same",
+    file: "loop/call-model.ts",
+    from: "scope.close();",
+    to: "",
+    breaks: ["clean"],
   },
 ];

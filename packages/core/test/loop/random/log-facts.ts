@@ -6,6 +6,14 @@ import { TOOL_NAMES } from "./planned-model.ts";
 
 export type EventOf<Type extends ThreadEvent["type"]> = ThreadEvent & { readonly type: Type };
 
+/** A question that nobody has answered yet. */
+export interface OpenAsk {
+  readonly kind: AskKind;
+  readonly digest: string;
+  readonly expiresAt: number | undefined;
+  readonly schema: Json | undefined;
+}
+
 /** What a call's events add up to, read without the reducer. */
 export interface CallFacts {
   readonly ready: ThreadEvent & CallReady;
@@ -17,7 +25,7 @@ export interface CallFacts {
   digest: string;
   input: Json;
   judged: EventOf<"call-judged"> | undefined;
-  ask: { readonly kind: AskKind; readonly digest: string; readonly expiresAt: number | undefined } | undefined;
+  ask: OpenAsk | undefined;
   /** All questions so far. */
   readonly asked: { readonly kind: AskKind; readonly digest: string }[];
   readonly decisions: EventOf<"decision-recorded">[];

@@ -142,6 +142,13 @@ export const mutants: readonly Mutant[] = [
     breaks: ["judged"],
   },
   {
+    off: "a rule's answer counts for another question too",
+    file: "loop/thinking.ts",
+    from: "if (thought?.question !== question || thought.grants !== thread.grants) {",
+    to: "if (!thought) {",
+    breaks: ["clean", "judged", "settles", "refused"],
+  },
+  {
     off: "an attempt has a key of its own",
     file: "loop/intents.ts",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a text of the source
@@ -209,8 +216,8 @@ export const mutants: readonly Mutant[] = [
   {
     off: "an answer that does not fit counts",
     file: "server/answer.ts",
-    from: "if (!schema) return value;",
-    to: "if (schema !== undefined || !schema) return value;",
+    from: 'if (!schema && (ask.kind === "link" || typeof value === "string")) return value;',
+    to: 'if (schema || ask.kind === "link" || typeof value === "string") return value;',
     breaks: ["approved"],
   },
   {
@@ -224,8 +231,8 @@ export const mutants: readonly Mutant[] = [
   {
     off: "a sub-agent's words are lost",
     file: "loop/end-run.ts",
-    from: 'outcome: "succeeded", output: text };',
-    to: 'outcome: "succeeded", output: "" };',
+    from: 'outcome: "succeeded", ...words(text) };',
+    to: 'outcome: "succeeded", ...words("") };',
     breaks: ["settles"],
   },
   {

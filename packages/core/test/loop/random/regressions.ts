@@ -135,6 +135,27 @@ export const regressions: Readonly<Record<string, Plan>> = {
     [700],
   ),
 
+  "what a person allowed one agent for good, another one with such a tool still has to ask": calmPlan(
+    {
+      tools: [
+        calmTool({ approval: "ask" }),
+        calmChild({ tools: [calmTool({ approval: "ask" })], answers: [calls(0)] }),
+      ],
+      answers: [calls(0), calls(1)],
+    },
+    [{ after: 0, do: "approve", pick: 0, scope: "run", all: false }],
+  ),
+
+  "a stop while a hook thinks leaves no timer behind": calmPlan(
+    { hooks: { beforeModel: "hangs", afterModel: "none", beforeTool: "none", afterTool: "none" } },
+    [{ after: 60, do: "stop", when: "writing" }],
+  ),
+
+  "a stop while a rule thinks leaves no timer behind": calmPlan(
+    { tools: [calmTool({ approval: "hang" })], answers: [calls(0)] },
+    [{ after: 60, do: "stop", when: "now" }],
+  ),
+
   "after a stop no more schemas are asked": calmPlan(
     { tools: [calmTool({ schema: "hangs" })], answers: [calls(0, 0)] },
     [{ after: 60, do: "stop", when: "writing" }],
