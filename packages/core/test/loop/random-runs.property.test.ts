@@ -8,7 +8,8 @@ import { play, warmUp } from "./random/world.ts";
 
 const long = process.env.TOOLRUN_LONG === "1";
 const RUNS = Number(process.env.TOOLRUN_RUNS ?? (long ? 10_000 : 500));
-const SEED = Number(process.env.TOOLRUN_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+/** `npm test` says the same of the same code; `npm run test:long` looks somewhere else each time. */
+const SEED = Number(process.env.TOOLRUN_SEED ?? (long ? Math.trunc(Math.random() * 2 ** 31) : 20_261_130));
 
 beforeAll(() => warmUp(subject));
 
