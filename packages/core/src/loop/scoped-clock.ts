@@ -1,8 +1,9 @@
 import type { Clock } from "./clock.ts";
 
-/** The same clock; closing it takes back every timer that was set by it and has not fired. */
+/** The same clock; closing it takes back every timer that was set by it and has not fired, and no other is set. */
 export function scopedClock(clock: Clock): { readonly clock: Clock; close(): void } {
   const armed = new Set<() => void>();
+  let closed = false;
   return {
     clock: {
       now: clock.now,
@@ -10,6 +11,7 @@ export function scopedClock(clock: Clock): { readonly clock: Clock; close(): voi
       random: clock.random,
       breath: clock.breath,
       after(ms, callback) {
+        if (closed) return () => undefined; // what goes on behind the end goes nowhere
         const cancel = clock.after(ms, () => {
           armed.delete(cancel);
           callback();
@@ -22,6 +24,7 @@ export function scopedClock(clock: Clock): { readonly clock: Clock; close(): voi
       },
     },
     close() {
+      closed = true;
       for (const cancel of armed) cancel();
       armed.clear();
     },
