@@ -64,7 +64,7 @@ function checkGrant(log: LogFacts, call: CallFacts, fail: Fail): void {
     return;
   }
   const revoked = log.events.find((event) => event.type === "grant-revoked" && event.grantId === judged?.grantId);
-  if (revoked && revoked.seq < log.seq) fail("refused", "its grant was revoked");
+  if (revoked && revoked.seq < log.seq && call.starts.length === 0) fail("refused", "its grant was revoked");
   if (granted.ready.tool !== call.ready.tool) fail("refused", "its grant is of another tool");
   if (granted.run.plan !== call.run.plan) fail("refused", "its grant is of another agent's tool");
   if (granted.ready.toolHash !== call.ready.toolHash) fail("refused", "its grant is of another definition");

@@ -121,7 +121,9 @@ function checkJudged(run: RunFacts, fail: Fail): void {
 /** Who ends a run with an unread message behind it starts the next one. */
 function checkUnread(log: LogFacts, fail: Fail): void {
   const roots = [...log.runs.values()].filter((run) => run.started.depth === 0);
-  const outcome = roots.at(-1)?.ended?.outcome;
+  const last = roots.at(-1);
+  const outcome = last?.ended?.outcome;
+  if (outcome === "limited" && last?.turns.length === 0) return; // the next one would end the same way, for ever
   if (outcome !== "completed" && outcome !== "limited") return;
   const reads = roots.flatMap((run) => run.turns.flatMap((turn) => turn.starts.map(({ seq }) => seq)));
   const lastRead = Math.max(0, ...reads);

@@ -161,6 +161,15 @@ export const regressions: Readonly<Record<string, Plan>> = {
     [{ after: 60, do: "stop", when: "writing" }],
   ),
 
+  "a stop while a hook thinks is the end of it: no schema is asked when the hook is done": calmPlan(
+    {
+      hooks: { beforeModel: "none", afterModel: "slow", beforeTool: "none", afterTool: "none" },
+      tools: [calmTool({ schema: "hangs" })],
+      answers: [calls(0)],
+    },
+    [{ after: 60, do: "stop", when: "writing" }],
+  ),
+
   "a question of a tool that nobody answers runs out": calmPlan({
     tools: [
       calmTool({}, { end: { type: "ask", times: 1, varies: true, schema: "none", url: false, expiresInMs: 5_000 } }),
