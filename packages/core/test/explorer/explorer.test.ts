@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { buildSubject, removeBuilds } from "./build-mutant.ts";
+import { removeBuilds } from "../build-mutant.ts";
+import { buildSubject } from "./build-mutant.ts";
 import type { Bounds } from "./choices.ts";
 import { explore } from "./explore.ts";
 import { scenarios } from "./scenarios.ts";

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { removeBuilds } from "../build-mutant.ts";
 import type { Subject } from "./agents.ts";
-import { buildSubject, removeBuilds } from "./build-mutant.ts";
+import { buildSubject } from "./build-mutant.ts";
 import type { Exploration } from "./explore.ts";
 import { explore, replay } from "./explore.ts";
 import type { Mutant } from "./mutants.ts";

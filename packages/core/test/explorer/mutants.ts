@@ -1,4 +1,4 @@
-import type { Replacement } from "./build-mutant.ts";
+import type { Replacement } from "../build-mutant.ts";
 import {
   ASLEEP_BEFORE_THE_START,
   INTERRUPTED_ON_B,

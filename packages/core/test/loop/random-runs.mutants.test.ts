@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
+import { removeBuilds } from "../build-mutant.ts";
 import { arbitraryPlan } from "./random/arbitrary-plan.ts";
-import { buildMutant, removeMutants } from "./random/build-mutant.ts";
+import { buildMutant } from "./random/build-mutant.ts";
 import { checkRun } from "./random/check-run.ts";
 import { foundMutants } from "./random/found-mutants.ts";
 import type { Mutant } from "./random/mutants.ts";
@@ -14,7 +15,7 @@ import { play, warmUp } from "./random/world.ts";
 const SEED = 20_261_130;
 const MOST = 4_000;
 
-afterAll(removeMutants);
+afterAll(removeBuilds);
 
 /** The known small plans first, then random ones, to the first that breaks something. */
 async function search(mutant: Mutant): Promise<{ readonly plans: number; readonly violation: Violation | undefined }> {

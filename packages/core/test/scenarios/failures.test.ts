@@ -2,33 +2,13 @@ import { describe, expect, it } from "vitest";
 import { DefiniteFailure } from "../../src/agent/tool.ts";
 import { ModelError } from "../../src/model/model.ts";
 import { retryAfterMs } from "../../src/model/model-failure.ts";
-import { NOTE_PREFIX } from "../../src/model/prompt.ts";
-import type { ScriptEntry, ScriptedTurn } from "../../src/testing/scripted-model.ts";
-import { call, calls, delay, fail, say } from "../../src/testing/scripted-model.ts";
+import type { ScriptEntry } from "../../src/testing/scripted-model.ts";
+import { call, delay, fail, say } from "../../src/testing/scripted-model.ts";
 import type { AgentRunOptions } from "../loop/agent-run.ts";
 import { agentRun } from "../loop/agent-run.ts";
 import { clerk } from "../server/endpoint.ts";
-import { callsOf, failing, recorder, resultsIn, runOf, textsIn } from "./play.ts";
-
-const notesIn = (request: Parameters<typeof textsIn>[0]) =>
-  textsIn(request, "user").filter((text) => text.startsWith(NOTE_PREFIX));
-
-/** `bad` and `minor` fail, `good` and `tiny` work, `closed` is denied by a rule; each turn is a list of them. */
-function turns(script: readonly string[], options: Partial<AgentRunOptions> = {}) {
-  const asked: ScriptedTurn[] = script.map((names, n) => calls(...names.split(" ").map((name) => call(name, { n }))));
-  return agentRun({
-    script: [...asked, say("Sorry.")],
-    tools: {
-      bad: failing("no").tool,
-      minor: failing("no").tool,
-      good: recorder().tool,
-      tiny: recorder().tool,
-      closed: recorder().tool,
-    },
-    policy: ({ tool }) => (tool === "closed" ? { deny: "closed" } : undefined),
-    ...options,
-  });
-}
+import { callsOf, failing, notesIn, recorder, resultsIn, runOf } from "./play.ts";
+import { turns } from "./runs.ts";
 
 describe("[M-28] failures in a row", () => {
   /** Tools of the last request, where `limit` failures in a row switch them off. */

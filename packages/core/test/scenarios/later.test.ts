@@ -1,47 +1,13 @@
 import { describe, expect, it } from "vitest";
-import * as z from "zod";
-import { ask } from "../../src/agent/ask.ts";
-import { questionTool } from "../../src/agent/question-tool.ts";
-import type { ToolContext } from "../../src/agent/tool-context.ts";
-import { NOTE_PREFIX } from "../../src/model/prompt.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { call, calls, say } from "../../src/testing/scripted-model.ts";
 import { fakeClock } from "../fake-clock.ts";
-import type { AgentRunOptions } from "../loop/agent-run.ts";
 import { agentRun } from "../loop/agent-run.ts";
 import { clerk } from "../server/endpoint.ts";
-import { recorder, resultsIn, textsIn, waiting } from "./play.ts";
+import { recorder, resultsIn, waiting } from "./play.ts";
+import { balance, banking } from "./runs.ts";
 
 const user = clerk;
-const URL = "https://bank.test/connect";
-const _notesIn = (request: Parameters<typeof textsIn>[0]) =>
-  textsIn(request, "user").filter((text) => text.startsWith(NOTE_PREFIX));
-
-/** A tool that needs a bank account to be connected first. */
-function balance(more: object = {}) {
-  const attempts: unknown[] = [];
-  const made = recorder("", {
-    execute: (_input: unknown, { answer }: ToolContext) => {
-      attempts.push(answer);
-      return answer === undefined ? ask({ prompt: "Connect your bank.", url: URL }) : { balance: 12 };
-    },
-    ...more,
-  });
-  return { tool: made.tool, attempts };
-}
-
-function banking(options: Partial<AgentRunOptions> = {}, more: object = {}) {
-  const { tool, attempts } = balance(more);
-  const run = agentRun({ script: [call("balance", {}), say("Done.")], tools: { balance: tool }, ...options });
-  return { run, attempts };
-}
-
-const _color = questionTool({
-  description: "Ask for a color.",
-  inputSchema: z.object({ question: z.string() }),
-  answerSchema: z.enum(["red", "green"]),
-});
-
 describe("[M-24] a result that comes later", () => {
   it("[#34] the call waits, what it started was started once, the model is not asked", async () => {
     const { run, attempts } = banking();

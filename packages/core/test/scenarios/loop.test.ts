@@ -1,24 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { ThreadEvent } from "../../src/protocol/event.ts";
 import { call, calls, delay, say } from "../../src/testing/scripted-model.ts";
 import { agentRun } from "../loop/agent-run.ts";
 import { clerk } from "../server/endpoint.ts";
 import { readStream } from "../server/sse.ts";
-import { count, failing, held, recorder, resultsIn, waiting } from "./play.ts";
+import { count, failing, held, recorder, resultsIn, settlements, waiting } from "./play.ts";
 import { sdkModel, sdkRun, toolCall, words } from "./sdk-model.ts";
 
 const user = clerk;
 const asking = (output: unknown = "done") => recorder(output, { readOnly: false });
-
-/** How often each call was settled. */
-function settlements(events: readonly ThreadEvent[]): number[] {
-  const counts = new Map<string, number>();
-  for (const event of events) {
-    if (event.type === "call-ready") counts.set(event.callId, 0);
-    if (event.type === "call-settled") counts.set(event.callId, (counts.get(event.callId) ?? 0) + 1);
-  }
-  return [...counts.values()];
-}
 
 describe("honest work goes on", () => {
   it("[L+] nine turns of it, with failures between successes, are completed", async () => {

@@ -1,31 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { NOTE_PREFIX } from "../../src/model/prompt.ts";
-import type { ScriptedTurn } from "../../src/testing/scripted-model.ts";
-import { call, calls, say } from "../../src/testing/scripted-model.ts";
+import { call, say } from "../../src/testing/scripted-model.ts";
 import type { AgentRunOptions } from "../loop/agent-run.ts";
 import { agentRun } from "../loop/agent-run.ts";
 import { clerk } from "../server/endpoint.ts";
-import { failing, recorder, textsIn, waiting } from "./play.ts";
-
-const notesIn = (request: Parameters<typeof textsIn>[0]) =>
-  textsIn(request, "user").filter((text) => text.startsWith(NOTE_PREFIX));
-
-/** `bad` and `minor` fail, `good` and `tiny` work, `closed` is denied by a rule; each turn is a list of them. */
-function turns(script: readonly string[], options: Partial<AgentRunOptions> = {}) {
-  const asked: ScriptedTurn[] = script.map((names, n) => calls(...names.split(" ").map((name) => call(name, { n }))));
-  return agentRun({
-    script: [...asked, say("Sorry.")],
-    tools: {
-      bad: failing("no").tool,
-      minor: failing("no").tool,
-      good: recorder().tool,
-      tiny: recorder().tool,
-      closed: recorder().tool,
-    },
-    policy: ({ tool }) => (tool === "closed" ? { deny: "closed" } : undefined),
-    ...options,
-  });
-}
+import { failing, notesIn, recorder, textsIn, waiting } from "./play.ts";
+import { turns } from "./runs.ts";
 
 describe("[M-5] what the model is told with notes", () => {
   const usual = { failures: { count: 1 } } as const;

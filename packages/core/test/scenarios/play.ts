@@ -3,6 +3,7 @@ import type { Tool } from "../../src/agent/agent.ts";
 import { tool } from "../../src/agent/tool.ts";
 import type { Verdict } from "../../src/agent/verdict.ts";
 import type { ModelMessage, ModelRequest } from "../../src/model/model.ts";
+import { NOTE_PREFIX } from "../../src/model/prompt.ts";
 import type { EventType, ThreadEvent } from "../../src/protocol/event.ts";
 import type { Call, Run, Thread } from "../../src/protocol/thread.ts";
 import { turnsOf } from "../../src/protocol/thread.ts";
@@ -97,4 +98,19 @@ export function textsIn(request: ModelRequest | undefined, role: ModelMessage["r
     if (message.role === "tool") return [];
     return message.parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   });
+}
+
+/** What the app told the model in a request. */
+export function notesIn(request: ModelRequest | undefined): readonly string[] {
+  return textsIn(request, "user").filter((text) => text.startsWith(NOTE_PREFIX));
+}
+
+/** How often each call was settled. */
+export function settlements(events: readonly ThreadEvent[]): number[] {
+  const counts = new Map<string, number>();
+  for (const event of events) {
+    if (event.type === "call-ready") counts.set(event.callId, 0);
+    if (event.type === "call-settled") counts.set(event.callId, (counts.get(event.callId) ?? 0) + 1);
+  }
+  return [...counts.values()];
 }

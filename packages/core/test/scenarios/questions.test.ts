@@ -4,38 +4,14 @@ import { ask } from "../../src/agent/ask.ts";
 import { questionTool } from "../../src/agent/question-tool.ts";
 import type { ToolContext } from "../../src/agent/tool-context.ts";
 import { NO_ANSWER } from "../../src/model/call-result.ts";
-import { NOTE_PREFIX } from "../../src/model/prompt.ts";
 import { call, calls, say } from "../../src/testing/scripted-model.ts";
-import type { AgentRunOptions } from "../loop/agent-run.ts";
 import { agentRun } from "../loop/agent-run.ts";
 import { clerk } from "../server/endpoint.ts";
 import { foldStream } from "../server/sse.ts";
-import { callsOf, recorder, resultsIn, runOf, textsIn, waiting } from "./play.ts";
+import { callsOf, notesIn, recorder, resultsIn, runOf, waiting } from "./play.ts";
+import { BANK_URL, balance, banking } from "./runs.ts";
 
 const user = clerk;
-const URL = "https://bank.test/connect";
-const notesIn = (request: Parameters<typeof textsIn>[0]) =>
-  textsIn(request, "user").filter((text) => text.startsWith(NOTE_PREFIX));
-
-/** A tool that needs a bank account to be connected first. */
-function balance(more: object = {}) {
-  const attempts: unknown[] = [];
-  const made = recorder("", {
-    execute: (_input: unknown, { answer }: ToolContext) => {
-      attempts.push(answer);
-      return answer === undefined ? ask({ prompt: "Connect your bank.", url: URL }) : { balance: 12 };
-    },
-    ...more,
-  });
-  return { tool: made.tool, attempts };
-}
-
-function banking(options: Partial<AgentRunOptions> = {}, more: object = {}) {
-  const { tool, attempts } = balance(more);
-  const run = agentRun({ script: [call("balance", {}), say("Done.")], tools: { balance: tool }, ...options });
-  return { run, attempts };
-}
-
 const color = questionTool({
   description: "Ask for a color.",
   inputSchema: z.object({ question: z.string() }),
@@ -46,7 +22,7 @@ describe("[M-22] a tool that needs a person", () => {
   it("[#66] shows a link, runs again with the answer, and its result is told", async () => {
     const { run, attempts } = banking();
     const step = waiting(await run.start());
-    expect(step.ask).toMatchObject({ kind: "link", prompt: "Connect your bank.", url: URL });
+    expect(step.ask).toMatchObject({ kind: "link", prompt: "Connect your bank.", url: BANK_URL });
     const ended = await (await run.answer(step, { user, value: "connected" })).settled();
     expect(attempts).toEqual([undefined, "connected"]);
     expect(ended).toMatchObject({ outcome: "completed", steps: [{ status: "succeeded", output: { balance: 12 } }] });
@@ -57,7 +33,7 @@ describe("[M-22] a tool that needs a person", () => {
     const { run, attempts } = banking();
     const thread = await run.start();
     await run.clock.advance(86_400_000);
-    expect(thread).toMatchObject({ status: "waiting", pending: [{ ask: { kind: "link", url: URL } }] });
+    expect(thread).toMatchObject({ status: "waiting", pending: [{ ask: { kind: "link", url: BANK_URL } }] });
     expect((await run.read({ user, threadId: thread.id }))?.status).toBe("waiting");
     expect([attempts.length, run.model.requests.length, run.clock.armed]).toEqual([1, 1, 0]);
   });
@@ -103,7 +79,7 @@ describe("[M-22] a tool that needs a person", () => {
     const stubborn = recorder("", {
       execute: () => {
         attempts.push(1);
-        return ask({ prompt: "Connect your bank.", url: URL });
+        return ask({ prompt: "Connect your bank.", url: BANK_URL });
       },
     });
     const run = agentRun({ script: [call("act", {}), say("Sorry.")], tools: { act: stubborn.tool } });

@@ -1,26 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { EFFECT_UNKNOWN } from "../../src/model/call-result.ts";
-import type { ThreadEvent } from "../../src/protocol/event.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { call, calls, say } from "../../src/testing/scripted-model.ts";
 import { fakeClock } from "../fake-clock.ts";
 import { agentRun } from "../loop/agent-run.ts";
 import { clerk } from "../server/endpoint.ts";
 import { mortal } from "../server/mortal.ts";
-import { callsOf, held, recorder, runOf, waiting } from "./play.ts";
+import { callsOf, held, recorder, runOf, settlements, waiting } from "./play.ts";
 
 const user = clerk;
 const asking = (output: unknown = "done") => recorder(output, { readOnly: false });
-
-/** How often each call was settled. */
-function settlements(events: readonly ThreadEvent[]): number[] {
-  const counts = new Map<string, number>();
-  for (const event of events) {
-    if (event.type === "call-ready") counts.set(event.callId, 0);
-    if (event.type === "call-settled") counts.set(event.callId, (counts.get(event.callId) ?? 0) + 1);
-  }
-  return [...counts.values()];
-}
 
 describe("[M-30] after a stop", () => {
   it("[L12] a tool that was stopped while it worked is not called finished, and the model is told so later", async () => {

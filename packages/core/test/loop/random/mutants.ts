@@ -1,4 +1,4 @@
-import type { Replacement } from "../../explorer/build-mutant.ts";
+import type { Replacement } from "../../build-mutant.ts";
 import type { Invariant } from "./violation.ts";
 
 /** A rule of the loop switched off, and the invariants of which one is then broken. */
