@@ -1,5 +1,6 @@
 import { isToolRunError, ToolRunError } from "../errors.ts";
 import type { FollowChange, ThreadRead } from "../store/thread-store.ts";
+import { oneByOne } from "./one-by-one.ts";
 import type { Hub } from "./postgres-hub.ts";
 import type { Hubs } from "./postgres-hubs.ts";
 import { after } from "./timer.ts";
@@ -144,22 +145,7 @@ export function followPostgres(
       throw error;
     }
   };
-  let last: Promise<unknown> = Promise.resolve();
-
-  return {
-    next() {
-      const result = last.then(step, step); // one after the other: each goes on where the one before ended
-      last = result;
-      return result;
-    },
-    async return() {
-      end();
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+  return oneByOne(step, end);
 }
 
 function endOf(read: FollowRead): number | "removed" | undefined {

@@ -1,4 +1,5 @@
 import type { FollowChange } from "../store/thread-store.ts";
+import { oneByOne } from "./one-by-one.ts";
 import type { LogSource, Watch, Watches } from "./redis-watch.ts";
 
 /**
@@ -68,20 +69,5 @@ export function followLog(
     end();
     return { done: true, value: undefined };
   };
-  let last: Promise<unknown> = Promise.resolve();
-
-  return {
-    next() {
-      const next = last.then(step, step); // one after the other: each goes on where the one before ended
-      last = next;
-      return next;
-    },
-    async return() {
-      end();
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+  return oneByOne(step, end);
 }
