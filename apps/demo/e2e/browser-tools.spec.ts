@@ -24,12 +24,14 @@ test("[P24] two tabs: one runs it, the other says so and follows", async ({ page
   };
   await expect.poll(() => who("This browser is doing it now.")).toBe(1);
   await expect.poll(() => who("Another tab of this browser is doing it.")).toBe(1);
+  const located = async (): Promise<number> => (await timesLocated(page)) + (await timesLocated(other));
+  await expect.poll(located).toBe(1);
   for (const tab of tabs) await tab.evaluate(() => window.dispatchEvent(new Event("test:go-on")));
   for (const tab of tabs) await finished(tab);
   for (const tab of tabs) expect(await lastAnswer(tab)).toContain('"latitude":53.5');
   const answers = posts.flat(2).filter((decision) => JSON.stringify(decision).includes('"action":"answer"'));
   expect(answers).toHaveLength(1);
-  expect((await timesLocated(page)) + (await timesLocated(other))).toBe(1);
+  expect(await located()).toBe(1);
 });
 
 test("the tab that runs it is closed: the other one takes over", async ({ page, context }) => {
@@ -43,6 +45,7 @@ test("the tab that runs it is closed: the other one takes over", async ({ page, 
   await expect(other.getByText("Another tab of this browser is doing it.")).toBeVisible();
   await page.close();
   await expect(other.getByText("This browser is doing it now.")).toBeVisible();
+  await expect.poll(() => timesLocated(other)).toBe(1); // it reads the thread first
   await other.evaluate(() => window.dispatchEvent(new Event("test:go-on")));
   await finished(other);
   expect(await lastAnswer(other)).toContain('"latitude":53.5');

@@ -10,7 +10,7 @@ test("a smallest server is at most 50 kB, minified and gzipped, without zod", as
   expect(gzipBytes).toBeLessThanOrEqual(50_000);
 });
 
-test("the whole server entry is at most 56 kB", async () => {
+test("the whole server entry is at most 60 kB", async () => {
   const { gzipBytes } = await bundle("packages/core/src/server.ts", ZOD);
-  expect(gzipBytes).toBeLessThanOrEqual(56_000);
+  expect(gzipBytes).toBeLessThanOrEqual(60_000);
 });

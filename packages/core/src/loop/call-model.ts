@@ -15,7 +15,7 @@ import { scopedClock } from "./scoped-clock.ts";
 interface Proposed {
   readonly callId: string;
   readonly providerId: string;
-  readonly name: string;
+  name: string;
   input: string;
   complete: boolean;
   opaque: readonly OpaqueBlock[] | undefined;
@@ -129,16 +129,12 @@ function take(part: ModelPart, options: CallModel, turn: Turn): void {
     }
     case "call": {
       const known = turn.calls.get(part.id);
-      if (
-        known?.complete &&
-        known.name === (options.agent.wireNames.get(part.name) ?? part.name) &&
-        known.input === part.input
-      )
-        return; // the same call again
+      if (known?.complete && known.name === agentName(part.name, options) && known.input === part.input) return; // the same call again
       // Some servers give every call of an answer one id: what differs is another call.
       const key = known?.complete ? `${part.id}#${turn.calls.size}` : part.id;
       const call = propose(key, part.name, options, turn, part.id);
       if (!call) return;
+      call.name = agentName(part.name, options); // whole, it says best what it is
       call.input = part.input;
       call.complete = true;
       call.opaque = part.opaque;
@@ -150,6 +146,11 @@ function take(part: ModelPart, options: CallModel, turn: Turn): void {
     default:
       part satisfies never; // parts this version does not know are passed over
   }
+}
+
+/** The agent's own name of a tool; one it does not have stays as the model wrote it. */
+function agentName(name: string, { agent }: CallModel): string {
+  return agent.wireNames.get(name) ?? name;
 }
 
 /** More calls than any model means; each costs work before a limit can refuse it. */
@@ -167,7 +168,7 @@ function propose(key: string, name: string, options: CallModel, turn: Turn, prov
     throw new ModelError(`The model asked for more than ${MAX_CALLS} calls in one answer.`, { retryable: true });
   }
   const callId = options.newId();
-  const tool = options.agent.wireNames.get(name) ?? name;
+  const tool = agentName(name, options);
   const call: Proposed = { callId, providerId, name: tool, input: "", complete: false, opaque: undefined };
   turn.calls.set(key, call);
   const { runId, turn: number, attempt } = options;

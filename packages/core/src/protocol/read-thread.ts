@@ -1,4 +1,5 @@
 import type { Call, Run, Thread, Turn } from "./thread.ts";
+import { openAsk } from "./thread.ts";
 
 /** The run that asked for a sub-agent's run, and the call that did. */
 export function parentOf(thread: Thread, run: Run): { readonly run: Run; readonly call: Call } | undefined {
@@ -48,4 +49,12 @@ function findInRun(run: Run, callId: string): { run: Run; turn: Turn; call: Call
     if (turn && call) return { run, turn, call };
   }
   return undefined;
+}
+
+/** When the first of the questions that are still open runs out. */
+export function nextExpiry(thread: Thread): number | undefined {
+  const times = thread.active.flatMap((run) =>
+    (run.turn?.calls ?? []).flatMap((call) => openAsk(call)?.expiresAt ?? []),
+  );
+  return times.length > 0 ? Math.min(...times) : undefined;
 }

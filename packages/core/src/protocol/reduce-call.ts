@@ -207,10 +207,13 @@ function settle(call: Call, event: CallSettled & ThreadEvent): Call | undefined 
   });
 }
 
-/** Calls that a grant allowed and that have not started are judged again without it. */
-export function withoutGrant(turn: Turn, grantId: string): Turn {
-  const calls = turn.calls.map((call) =>
-    call.status === "queued" && call.verdict?.grantId === grantId ? callWith(call, { verdict: null }) : call,
-  );
+/** What a grant allowed and has still to start, for the first time or again, is judged anew once the grant is gone. */
+export function withoutGrant(turn: Turn, isGone: (grantId: string, call: Call) => boolean): Turn {
+  const calls = turn.calls.map((call) => {
+    const starts = call.status === "queued" || (call.status === "running" && call.retryAt !== undefined);
+    const grantId = call.verdict?.grantId;
+    if (!starts || grantId === undefined || !isGone(grantId, call)) return call;
+    return callWith(call, { status: "queued", verdict: null, retryAt: undefined });
+  });
   return turnWith(turn, { calls });
 }

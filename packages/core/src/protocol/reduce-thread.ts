@@ -2,10 +2,11 @@ import { addUsage, withUsageOf } from "./add-usage.ts";
 import type { MessageAdded, RunStarted, ThreadEvent } from "./event.ts";
 import { isControl, PROTOCOL_VERSION } from "./event.ts";
 import { runWith, threadWith, turnWith } from "./one-shape.ts";
+import { nextExpiry } from "./read-thread.ts";
 import { reduceCall, withoutGrant } from "./reduce-call.ts";
 import { withGrant } from "./reduce-grant.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
-import type { Run, Thread, Turn } from "./thread.ts";
+import type { Call, Run, Thread, Turn } from "./thread.ts";
 import { isSettled, openAsk } from "./thread.ts";
 
 const KEYS_KEPT = 256;
@@ -85,7 +86,7 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
       return threadWith(thread, {
         grants: thread.grants.filter((grant) => grant.grantId !== event.grantId),
         active: thread.active.map((run) =>
-          run.turn ? runWith(run, { turn: withoutGrant(run.turn, event.grantId) }) : run,
+          run.turn ? runWith(run, { turn: withoutGrant(run.turn, (grantId) => grantId === event.grantId) }) : run,
         ),
       });
     case "turn-started":
@@ -101,7 +102,9 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
     case "turn-ended":
       return onTurn(thread, event);
     case "attempt-failed":
-      return event.callId === undefined ? onTurn(thread, event) : onCall(thread, event);
+      return event.callId === undefined
+        ? onTurn(thread, event)
+        : withLiveGrants(onCall(thread, event), event.runId, event.callId);
     case "call-proposed":
     case "call-input-added":
     case "call-ready":
@@ -238,6 +241,16 @@ function onCall(thread: Thread, event: ThreadEvent): Thread | undefined {
   });
 }
 
+/** A grant may have been taken back while the attempt ran: then nothing allows the next one. */
+function withLiveGrants(thread: Thread | undefined, runId: string | undefined, callId: string): Thread | undefined {
+  if (!thread) return undefined;
+  const isGone = (grantId: string, call: Call): boolean =>
+    call.callId === callId && !thread.grants.some((grant) => grant.grantId === grantId);
+  return updateRun(thread, runId, (run) => {
+    return run.turn ? runWith(run, { turn: withoutGrant(run.turn, isGone) }) : run;
+  });
+}
+
 function updateRun(
   thread: Thread,
   runId: string | undefined,
@@ -268,7 +281,8 @@ function reopened(thread: Thread | undefined): Thread | undefined {
     );
   });
   const { runId } = thread.active[0];
-  return waits ? thread : updateRoot(thread, runId, (run) => runWith(run, { status: "running", dueAt: undefined }));
+  if (!waits) return updateRoot(thread, runId, (run) => runWith(run, { status: "running", dueAt: undefined }));
+  return updateRoot(thread, runId, (run) => runWith(run, { dueAt: nextExpiry(thread) }));
 }
 
 /** An epoch opens. A browser sees neither epoch nor driver: both stay at their empty value there. */

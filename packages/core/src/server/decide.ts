@@ -245,7 +245,8 @@ export function denyEvents(
       callId: call.callId,
       outcome: "not-run",
       reason: interrupted ? "skipped" : "denied",
-      effect: interrupted ? "unknown" : "none",
+      // Denied after an attempt, it is not known what that attempt did.
+      effect: interrupted || (call.ask?.kind === "approval" && call.attempt > 0) ? "unknown" : "none",
     },
   ];
 }

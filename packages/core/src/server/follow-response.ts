@@ -1,5 +1,6 @@
 import { isAtRest } from "../loop/next-action.ts";
 import type { User } from "../protocol/typed.ts";
+import { withoutLink } from "../protocol/without-links.ts";
 import { accessOf, may, within } from "./access.ts";
 import type { Engine } from "./engine.ts";
 import type { Followed } from "./follow-thread.ts";
@@ -32,6 +33,7 @@ export async function followResponse(
   const encoder = new TextEncoder();
   // A page of another site can make a browser ask, but not work.
   const mayDrive = !foreign && (await may(engine, user, "send", open));
+  const mayDecide = await may(engine, user, "decide", open);
   const stored = await within(engine, storedAfter(engine, open, after));
   const stop = linkSignals(request.signal);
   const changes = followThread(engine, open, after, stored, stop.signal);
@@ -80,7 +82,7 @@ export async function followResponse(
           const { done, value } = await changes.next();
           if (done) return end();
           if (value.type === "events") running = !isAtRest(value.thread);
-          const text = await toText(engine, user, value);
+          const text = await toText(engine, user, value, mayDecide);
           if (!ended) controller.enqueue(encoder.encode(text));
         } catch (error) {
           engine.report(error); // the reader resumes from its last id
@@ -114,13 +116,13 @@ async function storedAfter(
   return read.events.filter(({ seq }) => seq <= open.thread.seq);
 }
 
-async function toText(engine: Engine, user: User, followed: Followed): Promise<string> {
+async function toText(engine: Engine, user: User, followed: Followed, mayDecide: boolean): Promise<string> {
   if (followed.type === "removed") return "event: removed\ndata: {}\n\n";
   if (followed.type === "reset") {
     const access = await accessOf(engine, user, followed.open);
     const body = snapshotBody(followed.open.thread, access, engine.clock.now());
     return `event: reset\nid: ${body.seq}\ndata: ${JSON.stringify(body)}\n\n`;
   }
-  const frame = frameOf(followed);
+  const frame = frameOf(mayDecide ? followed : { ...followed, events: followed.events.map(withoutLink) });
   return `id: ${frame.to}\ndata: ${JSON.stringify(frame)}\n\n`;
 }

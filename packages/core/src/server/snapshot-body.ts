@@ -1,5 +1,6 @@
 import { projectThread } from "../protocol/project.ts";
 import type { Thread } from "../protocol/thread.ts";
+import { withoutLinks } from "../protocol/without-links.ts";
 import type { Access } from "./access.ts";
 
 /** Body of `GET /threads/:id`: the projected thread at a seq, and what this user may do with it. */
@@ -13,5 +14,6 @@ export interface SnapshotBody {
 
 /** What may leave the server of a thread, for this user. */
 export function snapshotBody(thread: Thread, access: Access, now: number): SnapshotBody {
-  return { seq: thread.seq, now, access, thread: projectThread(thread) };
+  const open = projectThread(thread);
+  return { seq: thread.seq, now, access, thread: access.decide ? open : withoutLinks(open) };
 }

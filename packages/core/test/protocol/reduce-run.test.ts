@@ -155,7 +155,13 @@ describe("a run that nobody drives", () => {
     for (const draft of [waiting(), handedOver()]) expect(ignores(thread, { ...draft, runId: "child" })).toBe(true);
   });
 
-  const two: readonly Draft[] = [...begun, ...wholeTurn(["a"], ["b"]), ...asked("a"), ...asked("b"), waiting(9_000)];
+  const two: readonly Draft[] = [
+    ...begun,
+    ...wholeTurn(["a"], ["b"]),
+    ...asked("a", 9_000),
+    ...asked("b", 9_000),
+    waiting(9_000),
+  ];
   const denied = (callId: string): readonly Draft[] => [decided(callId, "deny"), notRun(callId, "denied")];
 
   test.each<[string, readonly Draft[], Run["status"]]>([
@@ -181,7 +187,7 @@ describe("a run that nobody drives", () => {
           allowed("a"),
           started("a"),
           interrupted("a"),
-          ...asked("b"),
+          ...asked("b", 9_000),
           waiting(9_000),
         ],
         { ...succeeded("a"), attempt: 1, late: true } as Draft, // of its kind
@@ -224,8 +230,8 @@ describe("a run that nobody drives", () => {
         ...begun,
         ...wholeTurn(["a"]),
         ...[allowed("a"), started("a"), childStarted()],
-        ...inRun("child", ...wholeTurn(["c"], ["d"]), ...asked("c"), ...asked("d")),
-        ...[waiting(9_000, ["c", "d"]), ...inRun("child", ...denied("c"))],
+        ...inRun("child", ...wholeTurn(["c"], ["d"]), ...asked("c", 8_000), ...asked("d", 9_000)),
+        ...[waiting(8_000, ["c", "d"]), ...inRun("child", ...denied("c"))],
       ],
       "waiting",
     ],
