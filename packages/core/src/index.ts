@@ -20,9 +20,10 @@ export type { Issue, ToolRunErrorCode } from "./errors.ts";
 export { isToolRunError, ToolRunError } from "./errors.ts";
 export type { ThreadEvent } from "./protocol/event.ts";
 export type { Frame } from "./protocol/frame.ts";
+export type { Grant } from "./protocol/grant.ts";
 export { reduceThread } from "./protocol/reduce-thread.ts";
 export type { AnyStep } from "./protocol/step.ts";
-export type { Ask, Decision, Grant, Progress, StepStatus, Thread } from "./protocol/thread.ts";
+export type { Ask, Decision, Progress, StepStatus, Thread } from "./protocol/thread.ts";
 export { emptyThread } from "./protocol/thread.ts";
 export type {
   BaseUser,

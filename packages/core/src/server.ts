@@ -1,12 +1,15 @@
 export type { Agent, Tool } from "./agent/agent.ts";
 export type { AgentToolOptions } from "./agent/agent-tool.ts";
 export { agentTool } from "./agent/agent-tool.ts";
+export type { ToolAnnotations } from "./agent/annotations.ts";
 export type { AskPerson } from "./agent/ask.ts";
 export { ask } from "./agent/ask.ts";
 export type { BrowserTool, BrowserToolOptions } from "./agent/browser-tool.ts";
 export { browserTool } from "./agent/browser-tool.ts";
 export type { AgentOptions } from "./agent/define-agent.ts";
 export { defineAgent } from "./agent/define-agent.ts";
+export type { ExplainedCall, PolicyExplanation } from "./agent/explain-policy.ts";
+export { explainPolicy } from "./agent/explain-policy.ts";
 export type { Gate, GateContext } from "./agent/gate.ts";
 export type { HookCall, HookContext, Hooks } from "./agent/hooks.ts";
 export type { Policy, PolicyCall, PolicyContext } from "./agent/policy.ts";
@@ -26,7 +29,7 @@ export {
 export type { RetryOptions, ToolOptions } from "./agent/tool.ts";
 export { DefiniteFailure, tool } from "./agent/tool.ts";
 export type { ToolContext } from "./agent/tool-context.ts";
-export type { AskOptions, Verdict } from "./agent/verdict.ts";
+export type { AskOptions, GrantOptions, Verdict } from "./agent/verdict.ts";
 export type { ToolRunErrorCode } from "./errors.ts";
 export { isToolRunError, ToolRunError } from "./errors.ts";
 export type { CallRecord, TurnRecord } from "./loop/call-record.ts";

@@ -3,6 +3,7 @@ import type { HistoryOptions } from "../model/shape-history.ts";
 import type { ResultOptions } from "../model/shape-result.ts";
 import type { TypedAgent, TypedTool, User } from "../protocol/typed.ts";
 import type { Json } from "../protocol/values.ts";
+import type { ToolAnnotations } from "./annotations.ts";
 import type { Gate } from "./gate.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
@@ -53,6 +54,7 @@ export interface Tool extends TypedTool {
   readonly inputJsonSchema: Json;
   readonly readOnly: boolean;
   readonly destructive: boolean;
+  readonly annotations: ToolAnnotations | undefined;
   readonly approval: Verdict | ((input: unknown, context: PolicyContext) => Verdict | Promise<Verdict>);
   readonly idempotent: boolean;
   readonly timeoutMs: number;

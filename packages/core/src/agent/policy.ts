@@ -1,4 +1,5 @@
 import type { TypedTool, User } from "../protocol/typed.ts";
+import type { ToolAnnotations } from "./annotations.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** Who asked for the call a policy looks at. */
@@ -15,6 +16,8 @@ export interface PolicyCall<Name extends string = string, Input = unknown> {
   readonly callId: string;
   readonly readOnly: boolean;
   readonly destructive: boolean;
+  /** Hints of the tool's own: they prove nothing. */
+  readonly annotations?: ToolAnnotations | undefined;
 }
 
 type CallOf<Tools> = string extends keyof Tools

@@ -2,6 +2,7 @@ import { ToolRunError } from "../errors.ts";
 import type { TypedTool } from "../protocol/typed.ts";
 import type { Json } from "../protocol/values.ts";
 import type { RetryRules, Tool } from "./agent.ts";
+import type { ToolAnnotations } from "./annotations.ts";
 import type { PolicyContext } from "./policy.ts";
 import type { ToolKind } from "./rules.ts";
 import type { SchemaOutput, StandardSchema } from "./schema.ts";
@@ -21,6 +22,8 @@ export interface ToolOptions<Schema extends StandardSchema, Output> {
   readonly readOnly?: boolean | undefined;
   /** True: what it does cannot be undone; an approval counts once. */
   readonly destructive?: boolean | undefined;
+  /** Hints about the tool that policies see; a hint alone never lets it run without asking. */
+  readonly annotations?: ToolAnnotations | undefined;
   /** This tool's own rule. Whatever is not `readOnly` asks by default. */
   readonly approval?:
     | Verdict
@@ -118,7 +121,10 @@ export function tool<Schema extends StandardSchema, Output>(
 
 /** What tools of every kind say about themselves. */
 export interface CommonOptions<Schema extends StandardSchema>
-  extends Pick<ToolOptions<Schema, never>, "title" | "description" | "inputSchema" | "approval" | "summary"> {
+  extends Pick<
+    ToolOptions<Schema, never>,
+    "title" | "description" | "inputSchema" | "annotations" | "approval" | "summary"
+  > {
   readonly readOnly?: boolean | undefined;
   readonly destructive?: boolean | undefined;
 }
@@ -130,12 +136,13 @@ export function commonOf<Schema extends StandardSchema>(kind: ToolKind, options:
   }
   return {
     kind,
-    title: options.title,
+    title: options.title ?? options.annotations?.title,
     description: options.description,
     inputSchema: options.inputSchema,
     inputJsonSchema: jsonSchemaOf(options.inputSchema, "inputSchema"),
     readOnly: options.readOnly ?? false,
-    destructive: options.destructive ?? false,
+    destructive: options.destructive ?? (!options.readOnly && options.annotations?.destructiveHint === true),
+    annotations: options.annotations,
     approval: options.approval as Tool["approval"], // the input was validated by this tool's own schema
     idempotent: false,
     timeoutMs: 0,

@@ -45,19 +45,19 @@ export function createDecider(host: DecidingHost): Decider {
   }
 
   function decideEach(given: readonly (readonly [StepRef, DecisionBody])[]): readonly Promise<ActionResult>[] {
-    const fresh = given.filter(([step]) => !sent.has(questionOf(step)));
+    const fresh = given.filter(([step, body]) => !sent.has(nameOf(step, body)));
     for (let from = 0; from < fresh.length; from += LARGEST_POST) postAll(fresh.slice(from, from + LARGEST_POST));
-    return given.map(([step]) => sent.get(questionOf(step))?.result ?? Promise.resolve(DONE));
+    return given.map(([step, body]) => sent.get(nameOf(step, body))?.result ?? Promise.resolve(DONE));
   }
 
   function postAll(entries: readonly (readonly [StepRef, DecisionBody])[]): void {
-    const steps = entries.map(([step]) => step);
+    const names = entries.map(([step, body]) => nameOf(step, body));
     const decisions = entries.map(([{ id: callId, digest }, body]) => ({ callId, digest, ...body }));
     const reply = host.post({ decisions }).then(async (answer) => {
-      const results = steps.map((step) => resultOf(step, answer));
-      const refused = steps.filter((_, index) => !results[index]?.ok);
-      steps.forEach((step, index) => {
-        const entry = sent.get(questionOf(step));
+      const results = entries.map(([step]) => resultOf(step, answer));
+      const refused = names.filter((_, index) => !results[index]?.ok);
+      names.forEach((name, index) => {
+        const entry = sent.get(name);
         if (entry && results[index]?.ok) entry.seq = Number(answer.body.seq) || 0;
       });
       if (refused.length > 0) {
@@ -65,13 +65,13 @@ export function createDecider(host: DecidingHost): Decider {
         // Nothing is known after a lost reply, and the network that lost it would keep the button busy.
         if (answer.ok || answer.code !== "network") await refreshed;
       }
-      for (const step of refused) sent.delete(questionOf(step));
+      for (const name of refused) sent.delete(name);
       host.onChange();
       return results;
     });
-    steps.forEach((step, index) => {
+    names.forEach((name, index) => {
       const result = reply.then((results) => results[index] ?? DONE);
-      sent.set(questionOf(step), { result, seq: Number.POSITIVE_INFINITY });
+      sent.set(name, { result, seq: Number.POSITIVE_INFINITY });
     });
     host.onChange();
   }
@@ -89,6 +89,11 @@ export function createDecider(host: DecidingHost): Decider {
 /** A step can be asked about again with the same digest: kind and time tell its questions apart. */
 export function questionOf({ id, digest, ask }: StepRef): string {
   return `${id} ${digest} ${ask?.kind} ${ask?.askedAt}`;
+}
+
+/** More time decides nothing: the question stays open, and can be given more again. */
+function nameOf(step: StepRef, { action }: DecisionBody): string {
+  return action === "extend" ? `${questionOf(step)} ${step.ask?.expiresAt}` : questionOf(step);
 }
 
 /** The server's word on one step: its own result where there is one, else that of the whole post. */

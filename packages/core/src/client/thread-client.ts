@@ -38,6 +38,8 @@ export interface ThreadActions<Given = StepRef> {
   retry(step: Given): Promise<ActionResult>;
   /** Goes on without an interrupted step. */
   skip(step: Given): Promise<ActionResult>;
+  /** "Keep waiting": gives a question that runs out its time again. */
+  extend(step: Given): Promise<ActionResult>;
   /** Ends the run on the server. */
   stop(): Promise<ActionResult>;
   /** Goes on after a limit, with `turns` more turns. */
@@ -222,6 +224,7 @@ export function createThreadClient<Agent = RegisteredAgent>(options: ThreadClien
     answer: (step, answer) => decide(step, { action: "answer", ...answer }),
     retry: (step) => decide(step, { action: "retry" }),
     skip: (step) => decide(step, { action: "skip" }),
+    extend: (step) => decide(step, { action: "extend" }),
     async stop() {
       stopping = store.getSnapshot().runId;
       store.changed();

@@ -110,6 +110,7 @@ function questionEvent(run: Run, call: Call, answer: AnswerRules, { clock, onErr
     prompt: promptFor(answer, call.input, onError),
     schema: answer.jsonSchema,
     expiresAt: expiresInMs === undefined ? undefined : clock.now() + expiresInMs,
+    extendMs: answer.kind === "browser" ? undefined : expiresInMs,
   };
 }
 

@@ -99,6 +99,7 @@ function questionEvent({ kind, prompt, schema, url, expiresInMs }: AskRequest, o
   if (same || call.earlier.length >= MAX_QUESTIONS) {
     return failed(options, "unresolved", `It asked again what was answered already: ${text}`, "none");
   }
+  const forMs = Number.isFinite(expiresInMs) ? Math.max(0, expiresInMs ?? 0) : undefined;
   return {
     type: "decision-requested",
     runId,
@@ -108,7 +109,8 @@ function questionEvent({ kind, prompt, schema, url, expiresInMs }: AskRequest, o
     prompt: text,
     schema,
     url,
-    expiresAt: Number.isFinite(expiresInMs) ? clock.now() + Math.max(0, expiresInMs ?? 0) : undefined,
+    expiresAt: forMs === undefined ? undefined : clock.now() + forMs,
+    extendMs: forMs,
   };
 }
 

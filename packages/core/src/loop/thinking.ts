@@ -14,7 +14,8 @@ export interface Thinking {
 
 interface Thought {
   readonly question: string;
-  readonly grants: Thread["grants"];
+  /** What people had remembered when the rules were asked. */
+  readonly remembered: string;
   answer?: { readonly intents: Intents } | { readonly error: unknown } | undefined;
 }
 
@@ -26,10 +27,10 @@ export function createThinking(queue: EventQueue): Thinking {
     intents(action, thread, ask) {
       const question = questionOf(action);
       if (question === undefined) return ask() as Intents; // only rules take time
-      if (thought?.question !== question || thought.grants !== thread.grants) {
+      if (thought?.question !== question || thought.remembered !== rememberedIn(thread)) {
         const made = ask();
         if (!(made instanceof Promise)) return made;
-        const begun: Thought = { question, grants: thread.grants };
+        const begun: Thought = { question, remembered: rememberedIn(thread) };
         thought = begun;
         const end = (answer: Thought["answer"]): void => {
           begun.answer = answer;
@@ -47,6 +48,11 @@ export function createThinking(queue: EventQueue): Thinking {
       return answer.intents ?? NOTHING;
     },
   };
+}
+
+/** Grants come, go and are used up; denials only come. */
+function rememberedIn({ grants, active: [root] }: Thread): string {
+  return [...grants.map(({ grantId, used }) => `${grantId} ${used}`), root?.denials.length].join();
 }
 
 /** Names what is asked: the same calls with the same input, or the same turn. */

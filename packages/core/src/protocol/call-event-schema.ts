@@ -7,6 +7,7 @@ import { actor, count, json, opaqueBlocks, ordinal, pin, stepError } from "./val
 const scope = z.enum(["once", "run", "thread"]);
 const optionalText = z.optional(z.string());
 const optionalTime = z.optional(z.number());
+const terms = z.strictObject({ label: optionalText, uses: z.optional(z.number()), forMs: optionalTime });
 
 type CallEventType = Extract<EventType, `call-${string}` | `decision-${string}`>;
 
@@ -50,7 +51,7 @@ export const callEventSchemas: { readonly [Type in CallEventType]: z.ZodMiniType
       type: z.literal("call-judged"),
       callId: z.string(),
       verdict: z.enum(["allow", "ask", "deny", "modify"]),
-      by: z.enum(["policy", "tool", "grant", "default"]),
+      by: z.enum(["policy", "tool", "grant", "denied", "default"]),
       digest: z.string(),
       input: z.optional(json),
       reason: optionalText,
@@ -69,8 +70,24 @@ export const callEventSchemas: { readonly [Type in CallEventType]: z.ZodMiniType
       url: optionalText,
       editable: z.optional(z.union([z.boolean(), z.readonly(z.array(z.string()))])),
       scopes: z.optional(z.readonly(z.array(scope))),
+      grant: z.optional(terms),
+      grantKey: optionalText,
       reason: optionalText,
+      denied: z.optional(z.strictObject({ by: z.optional(actor), at: z.number(), reason: optionalText })),
       expiresAt: optionalTime,
+      extendMs: optionalTime,
+    }),
+  ),
+  "decision-extended": pin<EventOf<"decision-extended">>()(
+    z.strictObject({
+      ...envelope,
+      ...writeKey,
+      type: z.literal("decision-extended"),
+      callId: z.string(),
+      digest: z.string(),
+      expiresAt: z.number(),
+      by: actor,
+      via: z.enum(["browser", "code"]),
     }),
   ),
   "decision-recorded": pin<EventOf<"decision-recorded">>()(
@@ -89,6 +106,9 @@ export const callEventSchemas: { readonly [Type in CallEventType]: z.ZodMiniType
       error: optionalText,
       reason: optionalText,
       scope: z.optional(scope),
+      grant: z.optional(terms),
+      grantKey: optionalText,
+      grantId: optionalText,
       stop: z.optional(z.boolean()),
     }),
   ),

@@ -3,6 +3,8 @@ import type {
   AskKind,
   DecisionAction,
   DecisionScope,
+  EarlierDenial,
+  GrantTerms,
   Json,
   NotRunReason,
   OpaqueBlock,
@@ -68,10 +70,25 @@ export interface DecisionRequested {
   readonly url?: string | undefined;
   readonly editable?: boolean | readonly string[] | undefined;
   readonly scopes?: readonly DecisionScope[] | undefined;
+  readonly grant?: GrantTerms | undefined;
+  /** Calls with the same key are covered by one grant; without, those with the same input. Server only. */
+  readonly grantKey?: string | undefined;
   readonly reason?: string | undefined;
+  readonly denied?: EarlierDenial | undefined;
   readonly expiresAt?: number | undefined;
+  /** How much time "keep waiting" gives, in ms. Without it the time cannot be extended. */
+  readonly extendMs?: number | undefined;
 }
-/** The first valid decision wins; with scope run or thread it is a grant. */
+/** Somebody gave the question more time. */
+export interface DecisionExtended extends WriteKey {
+  readonly type: "decision-extended";
+  readonly callId: string;
+  readonly digest: string;
+  readonly expiresAt: number;
+  readonly by: Actor;
+  readonly via: "browser" | "code";
+}
+/** The first valid decision wins; approved or denied with scope run or thread it is a grant. */
 export interface DecisionRecorded extends WriteKey {
   readonly type: "decision-recorded";
   readonly callId: string;
@@ -85,6 +102,12 @@ export interface DecisionRecorded extends WriteKey {
   readonly error?: string | undefined;
   readonly reason?: string | undefined;
   readonly scope?: DecisionScope | undefined;
+  /** Of an approval that changed the input: what a grant of it is worth. Else that of the question counts. */
+  readonly grant?: GrantTerms | undefined;
+  /** Server only. */
+  readonly grantKey?: string | undefined;
+  /** A decision about another step, just made, covers this one too. */
+  readonly grantId?: string | undefined;
   /** Denied and the run is to end. */
   readonly stop?: boolean | undefined;
 }

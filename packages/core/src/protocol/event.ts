@@ -7,6 +7,7 @@ import type {
   CallReady,
   CallSettled,
   CallStarted,
+  DecisionExtended,
   DecisionRecorded,
   DecisionRequested,
 } from "./call-event.ts";
@@ -186,6 +187,7 @@ export type EventBody =
   | CallReady
   | CallJudged
   | DecisionRequested
+  | DecisionExtended
   | DecisionRecorded
   | GrantRevoked
   | CallStarted

@@ -46,6 +46,7 @@ export function runWith(run: Run, changes: Partial<Run>): Run {
     callCount: run.callCount,
     childCalls: run.childCalls,
     limits: run.limits,
+    denials: run.denials,
     stop: run.stop,
     dueAt: run.dueAt,
     outcome: run.outcome,

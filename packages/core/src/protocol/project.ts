@@ -13,8 +13,12 @@ export function projectEvent(event: ThreadEvent): ThreadEvent | undefined {
     case "message-added":
     case "stop-requested":
     case "grant-revoked":
-    case "decision-recorded":
+    case "decision-extended":
       return without(event, ["key", "bodyHash"]);
+    case "decision-requested":
+      return without(event, ["grantKey"]);
+    case "decision-recorded":
+      return without(event, ["key", "bodyHash", "grantKey"]);
     case "text-added":
       return event.kind === "reasoning" ? undefined : without(event, []);
     case "turn-ended":
@@ -61,7 +65,7 @@ export function projectThread(thread: Thread): Thread {
     ...thread,
     runs: thread.runs.map(projectRun),
     active: thread.active.map(projectRun),
-    grants: thread.grants.map((grant) => ({ ...grant, toolHash: undefined })),
+    grants: thread.grants.map((grant) => ({ ...grant, toolHash: undefined, key: undefined })),
     epoch: 0,
     driverId: null,
     activeMs: 0,
@@ -105,6 +109,7 @@ function projectCall(call: Call): Call {
   const projected: Call = {
     ...call,
     verdict: silent ? null : call.verdict,
+    ask: call.ask && { ...call.ask, grantKey: undefined },
     inputText: undefined,
     toModel: undefined,
     providerId: undefined,

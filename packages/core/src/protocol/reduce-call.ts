@@ -1,8 +1,8 @@
-import type { CallProgressed, CallReady, CallSettled, DecisionRecorded } from "./call-event.ts";
+import type { CallProgressed, CallReady, CallSettled, DecisionExtended, DecisionRecorded } from "./call-event.ts";
 import type { ThreadEvent } from "./event.ts";
 import { callWith, turnWith } from "./one-shape.ts";
 import type { Call, Decision, Turn } from "./thread.ts";
-import { isSettled } from "./thread.ts";
+import { isSettled, openAsk } from "./thread.ts";
 import type { AskKind, Json } from "./values.ts";
 
 const LOG_LINES_KEPT = 500;
@@ -84,9 +84,15 @@ function transition(call: Call, event: ThreadEvent): Call | undefined {
       // From `running`: the attempt ended by asking (`return ask(…)`); the answer starts the next one.
       if (call.status !== "running" && !mayAsk(call, event.kind)) return undefined;
       const { kind, digest, prompt, schema, url, editable, scopes, reason, expiresAt } = event;
-      const ask = { kind, digest, prompt, schema, url, editable, scopes, reason, expiresAt, askedAt: event.at };
+      const { grant, grantKey, denied, extendMs } = event;
+      const ask = {
+        ...{ kind, digest, prompt, schema, url, editable, scopes, grant, grantKey, reason, denied },
+        ...{ expiresAt, extendMs, askedAt: event.at },
+      };
       return callWith(call, { status: "waiting", ask, decision: null, earlier: decisionsOf(call), retryAt: undefined });
     }
+    case "decision-extended":
+      return extend(call, event);
     case "decision-recorded":
       return decide(call, event);
     case "call-started":
@@ -146,10 +152,10 @@ const ANSWERS: Readonly<Record<AskKind, readonly DecisionRecorded["action"][]>> 
 function decide(call: Call, event: DecisionRecorded & ThreadEvent): Call | undefined {
   if (call.status !== "waiting" || !call.ask || call.decision || event.digest !== call.ask.digest) return undefined;
   if (!ANSWERS[call.ask.kind].includes(event.action)) return undefined;
-  const { action, by, via, digest, value, error, reason, scope, stop } = event;
+  const { action, by, via, digest, value, error, reason, scope, grantId, stop } = event;
   const edited = event.input !== undefined;
   const decision = {
-    ...{ kind: call.ask.kind, action, by, via, digest, value, error, reason, scope, stop, at: event.at },
+    ...{ kind: call.ask.kind, action, by, via, digest, value, error, reason, scope, grantId, stop, at: event.at },
     originalInput: edited ? call.input : undefined,
   };
   const goesOn = action === "approve" || action === "retry" || (action === "answer" && call.ask.kind !== "interrupted");
@@ -158,6 +164,14 @@ function decide(call: Call, event: DecisionRecorded & ThreadEvent): Call | undef
     status: goesOn ? "queued" : "waiting",
     digest: event.newDigest ?? call.digest,
   });
+}
+
+/** More time, never less. */
+function extend(call: Call, { digest, expiresAt }: DecisionExtended): Call | undefined {
+  const ask = openAsk(call);
+  if (ask?.expiresAt === undefined || ask.extendMs === undefined) return undefined;
+  if (digest !== ask.digest || expiresAt <= ask.expiresAt) return undefined;
+  return callWith(call, { ask: { ...ask, expiresAt } });
 }
 
 function start(call: Call, event: ThreadEvent & { type: "call-started" }): Call | undefined {
@@ -211,9 +225,10 @@ function settle(call: Call, event: CallSettled & ThreadEvent): Call | undefined 
 export function withoutGrant(turn: Turn, isGone: (grantId: string, call: Call) => boolean): Turn {
   const calls = turn.calls.map((call) => {
     const starts = call.status === "queued" || (call.status === "running" && call.retryAt !== undefined);
-    const grantId = call.verdict?.grantId;
+    const grantId = call.decision?.grantId ?? call.verdict?.grantId;
     if (!starts || grantId === undefined || !isGone(grantId, call)) return call;
-    return callWith(call, { status: "queued", verdict: null, retryAt: undefined });
+    const asksAnew = { ask: null, decision: null, earlier: decisionsOf(call) };
+    return callWith(call, { ...asksAnew, status: "queued", verdict: null, retryAt: undefined });
   });
   return turnWith(turn, { calls });
 }

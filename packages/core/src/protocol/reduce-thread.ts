@@ -4,7 +4,7 @@ import { isControl, PROTOCOL_VERSION } from "./event.ts";
 import { runWith, threadWith, turnWith } from "./one-shape.ts";
 import { nextExpiry } from "./read-thread.ts";
 import { reduceCall, withoutGrant } from "./reduce-call.ts";
-import { withGrant } from "./reduce-grant.ts";
+import { withDenial, withGrant, withUse } from "./reduce-grant.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
 import type { Call, Run, Thread, Turn } from "./thread.ts";
 import { isSettled, openAsk } from "./thread.ts";
@@ -95,8 +95,12 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
       return updateRun(thread, event.runId, (run) => judgeTurn(run, event));
     case "decision-recorded": {
       const decided = onCall(thread, event);
-      return decided && reopened(withGrant(decided, event));
+      return decided && reopened(withUse(withDenial(withGrant(decided, event), event), event.grantId));
     }
+    case "decision-extended":
+      return reopened(onCall(thread, event));
+    case "call-judged":
+      return withUse(onCall(thread, event), event.grantId);
     case "text-added":
     case "part-added":
     case "turn-ended":
@@ -108,7 +112,6 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
     case "call-proposed":
     case "call-input-added":
     case "call-ready":
-    case "call-judged":
     case "decision-requested":
     case "call-started":
     case "call-progressed":
@@ -149,6 +152,7 @@ function startRun(thread: Thread, event: ThreadEvent & RunStarted): Thread | und
     callCount: 0,
     childCalls: 0,
     limits: [],
+    denials: [],
     stop: null,
     text: "",
     usage: {},

@@ -26,7 +26,8 @@ export interface DecisionBody {
   readonly callId: string;
   /** Of the step that was on screen. */
   readonly digest: string;
-  readonly action: DecisionAction;
+  /** `extend` decides nothing: it gives the question more time. */
+  readonly action: DecisionAction | "extend";
   readonly input?: Json | undefined;
   readonly reason?: string | undefined;
   readonly scope?: DecisionScope | undefined;
@@ -122,7 +123,7 @@ export const messageBody: z.ZodMiniType<MessageBody> = pin<MessageBody>()(
 const decision = z.strictObject({
   callId: id,
   digest: id,
-  action: z.enum(["approve", "deny", "answer", "retry", "skip"]),
+  action: z.enum(["approve", "deny", "answer", "retry", "skip", "extend"]),
   input: z.optional(json),
   reason,
   scope: z.optional(z.enum(["once", "run", "thread"])),

@@ -71,7 +71,7 @@ function toStep(threadId: string, call: Call, children: readonly AnyStep[]): Any
     ask: call.status === "waiting" && !call.decision ? call.ask : null,
     decision: call.decision,
     earlier: call.earlier,
-    grantId: call.verdict?.grantId,
+    grantId: call.decision?.grantId ?? call.verdict?.grantId,
     attempt: call.attempt,
     retryAt: call.retryAt,
     lastError: call.lastError,

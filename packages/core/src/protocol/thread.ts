@@ -1,9 +1,12 @@
 import type { LimitReached, PartAdded } from "./event.ts";
+import type { Denial, Grant } from "./grant.ts";
 import type {
   Actor,
   AskKind,
   DecisionAction,
   DecisionScope,
+  EarlierDenial,
+  GrantTerms,
   Json,
   LimitName,
   MessagePart,
@@ -41,8 +44,15 @@ export interface Ask {
   readonly url?: string | undefined;
   readonly editable?: boolean | readonly string[] | undefined;
   readonly scopes?: readonly DecisionScope[] | undefined;
+  /** What an approval for more than once is worth. */
+  readonly grant?: GrantTerms | undefined;
+  /** Server only. */
+  readonly grantKey?: string | undefined;
   readonly reason?: string | undefined;
+  /** The tool was denied before in this run. */
+  readonly denied?: EarlierDenial | undefined;
   readonly expiresAt?: number | undefined;
+  readonly extendMs?: number | undefined;
   readonly askedAt: number;
 }
 
@@ -61,6 +71,8 @@ export interface Decision {
   readonly error?: string | undefined;
   readonly reason?: string | undefined;
   readonly scope?: DecisionScope | undefined;
+  /** Made together with the decision about another step: this grant covers both. */
+  readonly grantId?: string | undefined;
   readonly stop?: boolean | undefined;
 }
 
@@ -171,6 +183,8 @@ export interface Run {
   /** Calls of its sub-agents that ended. */
   readonly childCalls: number;
   readonly limits: readonly Omit<LimitReached, "type">[];
+  /** What a person denied in it, sub-agents' calls included: the root run has them all. */
+  readonly denials: readonly Denial[];
   readonly stop: { readonly by: Actor; readonly at: number; readonly reason?: string | undefined } | null;
   readonly dueAt?: number | undefined;
   readonly outcome?: RunOutcome | undefined;
@@ -194,22 +208,6 @@ export interface KeyRecord {
   readonly runId?: string | undefined;
   /** Of a decision: the call it decided. One record for each. */
   readonly callId?: string | undefined;
-}
-
-/** A remembered approval. */
-export interface Grant {
-  readonly grantId: string;
-  /** The agent tools above it, the outermost first: another agent's tool of the same name is another tool. */
-  readonly path: readonly string[];
-  readonly tool: string;
-  /** It allows calls of the tool with exactly this input (as canonical JSON). */
-  readonly input: Json;
-  /** The tool's definition when it was granted: another one asks again. Server only. */
-  readonly toolHash?: string | undefined;
-  readonly scope: "run" | "thread";
-  readonly runId?: string | undefined;
-  readonly by?: Actor | undefined;
-  readonly at: number;
 }
 
 /** One conversation: what its log adds up to. Plain JSON; written by reduceThread only. */

@@ -63,7 +63,25 @@ export type AskKind = "approval" | "question" | "link" | "browser" | "interrupte
 export type DecisionAction = "approve" | "deny" | "answer" | "retry" | "skip";
 export type DecisionScope = "once" | "run" | "thread";
 export type VerdictName = "allow" | "ask" | "deny" | "modify";
-export type VerdictBy = "policy" | "tool" | "grant" | "default";
+/** `denied`: a person denied this tool before in the run, so it asks whatever the rules say. */
+export type VerdictBy = "policy" | "tool" | "grant" | "denied" | "default";
+
+/** What an approval for more than once is worth. */
+export interface GrantTerms {
+  /** What it covers, in words for the person. Default: the same tool with exactly the same input. */
+  readonly label?: string | undefined;
+  /** How many later calls it allows. Default: any number. */
+  readonly uses?: number | undefined;
+  /** How long it lasts, in ms. Default: until its run ends, or for good. */
+  readonly forMs?: number | undefined;
+}
+
+/** That a person denied the same tool before in this run. */
+export interface EarlierDenial {
+  readonly by?: Actor | undefined;
+  readonly at: number;
+  readonly reason?: string | undefined;
+}
 export type ResumeReason = "decision" | "takeover" | "hand-over" | "continue";
 
 /** What identifies a write, so that the same request sent again gets the same answer. */

@@ -1,6 +1,7 @@
+import type { Grant } from "./grant.ts";
 import type { AnyStep } from "./step.ts";
 import { viewStep } from "./step.ts";
-import type { Call, Grant, Message, Run, Thread, Turn, TurnPart } from "./thread.ts";
+import type { Call, Message, Run, Thread, Turn, TurnPart } from "./thread.ts";
 import { rootOf, turnsOf } from "./thread.ts";
 import type { Actor, LimitName, MessagePart, RunOutcome, Usage } from "./values.ts";
 

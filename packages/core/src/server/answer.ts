@@ -5,11 +5,11 @@ import { givenResult } from "../loop/given-result.ts";
 import { inTime, RULE_MS } from "../loop/in-time.ts";
 import { canonicalJson } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
-import type { DecisionBody } from "../protocol/request-schema.ts";
 import { viewStep } from "../protocol/step.ts";
 import type { Ask, Call, Run, Thread } from "../protocol/thread.ts";
 import type { Json } from "../protocol/values.ts";
 import type { Engine } from "./engine.ts";
+import type { Taken } from "./recorded.ts";
 import { recorded } from "./recorded.ts";
 import { toolOf } from "./tool-of.ts";
 import type { Writer } from "./writer.ts";
@@ -24,7 +24,7 @@ export async function answerEvents(
   call: Call,
   ask: Ask,
   writer: Writer,
-  decision: DecisionBody,
+  decision: Taken,
   via: "browser" | "code",
 ): Promise<readonly EventDraft[]> {
   const settled = { type: "call-settled", runId: run.runId, callId: call.callId } as const;
@@ -54,7 +54,7 @@ export async function answerEvents(
 }
 
 /** @throws `bad-request` for neither value nor error: what is missing must not count as an answer. */
-function givenValue({ value }: DecisionBody): Json {
+function givenValue({ value }: Taken): Json {
   if (value !== undefined) return value;
   throw new ToolRunError("bad-request", "An answer needs a value or an error.");
 }
@@ -79,7 +79,7 @@ export function resolveInterrupted(
   run: Run,
   call: Call,
   writer: Writer,
-  decision: DecisionBody,
+  decision: Taken,
   via: "browser" | "code",
 ): readonly EventDraft[] {
   const record = recorded(run, call, writer, decision, via);

@@ -1,6 +1,6 @@
 import type { Agent } from "../agent/agent.ts";
 import { checkInput } from "../agent/check-call.ts";
-import { judgeCall } from "../agent/judge-call.ts";
+import { judgeCall, keyOf, termsOf } from "../agent/judge-call.ts";
 import { ToolRunError } from "../errors.ts";
 import { inTime, RULE_MS } from "../loop/in-time.ts";
 import { expireEvents } from "../loop/intents.ts";
@@ -11,9 +11,13 @@ import type { DecisionBody } from "../protocol/request-schema.ts";
 import { viewStep } from "../protocol/step.ts";
 import type { Call, Run, Thread } from "../protocol/thread.ts";
 import { isSettled, openAsk, rootOf } from "../protocol/thread.ts";
-import type { Json } from "../protocol/values.ts";
+import type { GrantTerms, Json } from "../protocol/values.ts";
 import { answerEvents, resolveInterrupted } from "./answer.ts";
+import { coveredSteps } from "./covered-steps.ts";
+import { denyEvents } from "./deny.ts";
 import type { Engine } from "./engine.ts";
+import { extendEvents } from "./extend.ts";
+import type { Taken } from "./recorded.ts";
 import { recorded } from "./recorded.ts";
 import { sealAll } from "./thread-log.ts";
 import { toolOf, userOf } from "./tool-of.ts";
@@ -61,6 +65,9 @@ export function decide(
         const added = await decideOne(engine, current, writer, decision, via, now);
         current = sealAll(current, added.drafts, now).thread;
         drafts.push(...added.drafts);
+        const siblings = coveredSteps(current, callId, decisions, writer, via, now);
+        current = sealAll(current, siblings, now).thread;
+        drafts.push(...siblings);
         results.push(added.refusal ? { callId, ok: false, error: added.refusal } : { callId, ok: true });
       } catch (error) {
         if (!(error instanceof ToolRunError)) throw error;
@@ -89,11 +96,11 @@ async function decideOne(
   engine: Engine,
   thread: Thread,
   writer: Writer,
-  decision: DecisionBody,
+  { action, ...rest }: DecisionBody,
   via: "browser" | "code",
   now: number,
 ): Promise<Decided> {
-  const found = findCall(thread, decision.callId);
+  const found = findCall(thread, rest.callId);
   if (!found) throw new ToolRunError("not-found", "There is no such step in this conversation.");
   const { run, call } = found;
   const step = viewStep(thread, call);
@@ -104,15 +111,17 @@ async function decideOne(
     const refusal = new ToolRunError("expired", "The time to decide is over; this was not run.", { step });
     return { drafts: expireEvents(run, call), refusal };
   }
-  if (decision.digest !== ask.digest) {
+  if (rest.digest !== ask.digest) {
     throw new ToolRunError("stale", "This is not the step that was shown; look at it again and decide.", { step });
   }
-  if (decision.action === "deny") return { drafts: denyEvents(run, call, writer, { via, now, ...decision }) };
+  if (action === "extend") return { drafts: extendEvents(run, call, ask, writer, { via, now, step }) };
+  const decision = { ...rest, action };
+  if (action === "deny") return { drafts: denyEvents(run, call, writer, { ...decision, via }) };
   if (ask.kind === "interrupted") return { drafts: resolveInterrupted(run, call, writer, decision, via) };
   if (ask.kind !== "approval")
     return { drafts: await answerEvents(engine, thread, run, call, ask, writer, decision, via) };
-  if (decision.action !== "approve") {
-    throw new ToolRunError("not-waiting", `This step waits for an approval; it cannot take "${decision.action}".`, {
+  if (action !== "approve") {
+    throw new ToolRunError("not-waiting", `This step waits for an approval; it cannot take "${action}".`, {
       step,
     });
   }
@@ -138,7 +147,7 @@ async function approveEvents(
   run: Run,
   call: Call,
   writer: Writer,
-  decision: DecisionBody,
+  decision: Taken,
   via: "browser" | "code",
 ): Promise<readonly EventDraft[]> {
   const { agent } = await toolOf(engine, thread, run, call);
@@ -157,7 +166,15 @@ async function approveEvents(
   const { toolHash = "", salt = "" } = call;
   const newDigest =
     edited === undefined ? undefined : digestCall({ tool: call.tool, toolHash, input: edited.input, salt });
-  return [{ ...recorded(run, call, writer, decision, via), input: edited?.input, newDigest }];
+  const { input, grant, grantKey } = edited ?? {};
+  return [{ ...recorded(run, call, writer, decision, via), input, newDigest, grant, grantKey }];
+}
+
+interface Edited {
+  readonly input: Json;
+  readonly scopes?: readonly string[] | undefined;
+  readonly grant: GrantTerms | undefined;
+  readonly grantKey: string | undefined;
 }
 
 /** An edit is a full replacement: parsed, within what may be edited, and judged again (it cannot escape a deny). */
@@ -168,7 +185,7 @@ async function editedInput(
   run: Run,
   call: Call,
   input: Json,
-): Promise<{ readonly input: Json; readonly scopes?: readonly string[] | undefined } | undefined> {
+): Promise<Edited | undefined> {
   const checked = await checkInput(agent, call.tool, input);
   if (!checked.ok) {
     throw new ToolRunError("invalid-input", checked.error.message, { issues: checked.error.issues });
@@ -182,7 +199,7 @@ async function editedInput(
   if (checked.canonical === canonicalJson(call.input)) return undefined;
   checkEditable(call, checked.input);
   const context = { user: userOf(thread), threadId: thread.id, runId: run.runId };
-  const verdict = await judgeCall(agent, checked.tool, { callId: call.callId, input: checked.input }, context, []);
+  const verdict = await judgeCall(agent, checked.tool, { callId: call.callId, input: checked.input }, context);
   if (verdict.verdict === "deny") {
     const reference = verdict.failure === undefined ? undefined : engine.report(verdict.failure);
     throw new ToolRunError("forbidden", verdict.reason ?? "This input is not allowed.", { reference });
@@ -190,7 +207,8 @@ async function editedInput(
   if (verdict.modified !== undefined && !(await isSame(agent, call, checked.canonical, verdict.modified))) {
     throw new ToolRunError("forbidden", "The app's policy would change this input, so it is not allowed as it is.");
   }
-  return { input: checked.input, scopes: verdict.ask?.scopes };
+  const { ask = {} } = verdict;
+  return { input: checked.input, scopes: ask.scopes, grant: termsOf(ask), grantKey: keyOf(ask) };
 }
 
 async function isSame(agent: Agent, call: Call, canonical: string, modified: Json): Promise<boolean> {
@@ -219,34 +237,4 @@ function own(record: { readonly [key: string]: Json }, name: string): string | u
 
 function asRecord(value: Json): { readonly [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as { [key: string]: Json }) : {}; // neither null nor a list
-}
-
-/** A refusal and its settlement, in one batch: the tool is NOT run. */
-export function denyEvents(
-  run: Run,
-  call: Call,
-  writer: Writer,
-  about: {
-    readonly via: "browser" | "code";
-    readonly now: number;
-    readonly reason?: string | undefined;
-    readonly stop?: boolean | undefined;
-    readonly scope?: DecisionBody["scope"];
-  },
-): readonly EventDraft[] {
-  const { via, reason, stop, scope } = about;
-  const decision = { action: "deny", reason, stop, scope, digest: call.digest } as const;
-  const interrupted = call.ask?.kind === "interrupted";
-  return [
-    recorded(run, call, writer, decision, via),
-    {
-      type: "call-settled",
-      runId: run.runId,
-      callId: call.callId,
-      outcome: "not-run",
-      reason: interrupted ? "skipped" : "denied",
-      // Denied after an attempt, it is not known what that attempt did.
-      effect: interrupted || (call.ask?.kind === "approval" && call.attempt > 0) ? "unknown" : "none",
-    },
-  ];
 }

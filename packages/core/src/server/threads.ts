@@ -8,7 +8,7 @@ import type { Run, Thread } from "../protocol/thread.ts";
 import { openAsk, rootOf } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";
 import type { Json, MessagePart } from "../protocol/values.ts";
-import { denyEvents } from "./decide.ts";
+import { denyEvents } from "./deny.ts";
 import type { Engine } from "./engine.ts";
 import { sealAll } from "./thread-log.ts";
 import type { Written } from "./write.ts";
@@ -100,7 +100,7 @@ function denyAll(thread: Thread, writer: Writer, now: number, via: "browser" | "
       .flatMap((call) => {
         const { expiresAt } = call.ask ?? {};
         const over = expiresAt !== undefined && expiresAt <= now;
-        return over ? expireEvents(run, call) : denyEvents(run, call, writer, { via, now, stop: false });
+        return over ? expireEvents(run, call) : denyEvents(run, call, writer, { via, stop: false });
       }),
   );
 }

@@ -65,6 +65,8 @@ export interface Verbs {
   answer(step: Steps, options: Who & ({ readonly value: Json } | { readonly error: string })): Promise<Settling>;
   retry(step: Steps, options: Who): Promise<Settling>;
   skip(step: Steps, options: Who): Promise<Settling>;
+  /** Gives questions that run out their time again, from now. */
+  extend(steps: Steps, options: Who): Promise<Settling>;
   stop(options: Who & { readonly threadId: string; readonly reason?: string | undefined }): Promise<Settling>;
   continue(
     options: Who & { readonly threadId: string; readonly turns?: number | undefined },
@@ -143,6 +145,7 @@ export function createVerbs(engine: Engine): Verbs {
     },
     retry: (step, who) => decideSteps(step, who, { action: "retry" }),
     skip: (step, who) => decideSteps(step, who, { action: "skip" }),
+    extend: (steps, who) => decideSteps(steps, who, { action: "extend" }),
     async stop({ threadId, reason, ...who }) {
       const open = await openFor(engine, who.user, "send", threadId);
       const runId = viewThread(open.thread).runId ?? "";

@@ -4,18 +4,28 @@ import type { Tool } from "../../src/agent/agent.ts";
 import { agentTool } from "../../src/agent/agent-tool.ts";
 import { browserTool } from "../../src/agent/browser-tool.ts";
 import { defineAgent } from "../../src/agent/define-agent.ts";
-import type { Judgement } from "../../src/agent/judge-call.ts";
+import type { Judgement, Remembered } from "../../src/agent/judge-call.ts";
 import { judgeCall } from "../../src/agent/judge-call.ts";
 import type { Policy } from "../../src/agent/policy.ts";
 import { questionTool } from "../../src/agent/question-tool.ts";
 import { tool } from "../../src/agent/tool.ts";
 import type { Verdict } from "../../src/agent/verdict.ts";
-import type { Grant } from "../../src/protocol/thread.ts";
+import type { Grant } from "../../src/protocol/grant.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 
 const context = { user: { id: "u" }, threadId: "t", runId: "r" };
 const input = { amount: 10 };
-const GRANT: Grant = { path: [], grantId: "g", tool: "act", input, scope: "thread", at: 0 };
+const GRANT: Grant = {
+  path: [],
+  grantId: "g",
+  seq: 1,
+  verdict: "allow",
+  tool: "act",
+  input,
+  used: 0,
+  scope: "thread",
+  at: 0,
+};
 
 interface Rules {
   readonly policy?: unknown;
@@ -24,13 +34,22 @@ interface Rules {
   readonly own?: unknown;
   readonly more?: object;
   readonly grants?: readonly Grant[];
+  readonly denied?: Remembered["denied"];
   /** In place of a tool that runs on the server. */
   readonly act?: Tool;
 }
 
 const inputSchema = z.object({ amount: z.number() });
 
-function judge({ policy, policies = [policy], own, more, grants = [], act }: Rules): Judgement | Promise<Judgement> {
+function judge({
+  policy,
+  policies = [policy],
+  own,
+  more,
+  grants = [],
+  denied,
+  act,
+}: Rules): Judgement | Promise<Judgement> {
   const plain = { description: "x", inputSchema, approval: own as Verdict, ...more, execute: () => "ok" };
   const rules = policies.map((rule) =>
     typeof rule === "function" ? (rule as () => Verdict) : (): Verdict => rule as Verdict,
@@ -40,7 +59,7 @@ function judge({ policy, policies = [policy], own, more, grants = [], act }: Rul
   if (!made) throw new Error("no tool");
   // A grant without a hash of its own is of the tool as it is now.
   const given = grants.map((grant) => ({ toolHash: made.hash, ...grant }));
-  return judgeCall(agent, made, { callId: "c", input }, context, given);
+  return judgeCall(agent, made, { callId: "c", input }, context, { grants: given, denied });
 }
 
 const deny = { deny: "no" };
@@ -294,7 +313,7 @@ it("what one policy changes of the input, the next does not take for the call", 
   const agent = defineAgent({ model: scriptedModel([]), tools: { act }, policy: [careless, guard] });
   const known = agent.tools.get("act");
   if (!known) throw new Error("There is no tool act.");
-  expect(judgeCall(agent, known, { callId: "c", input: { amount: 10 } }, context, [])).toMatchObject({
+  expect(judgeCall(agent, known, { callId: "c", input: { amount: 10 } }, context)).toMatchObject({
     verdict: "deny",
   });
 });

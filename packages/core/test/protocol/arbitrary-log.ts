@@ -22,11 +22,13 @@ const digest = fc.constantFrom("d1", "d2");
 const key = { key: fc.constantFrom("", "k1", "k2"), bodyHash: fc.constantFrom("", "h1") };
 const json = fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.parse(JSON.stringify(value)));
 const scope = fc.constantFrom("once", "run", "thread");
+const grantId = fc.constantFrom("g-c1", "g-c2");
 const limit = fc.constantFrom("turns", "calls", "time");
 const usage = fc.record({ inputTokens: fc.nat(9), outputTokens: fc.nat(9) }, { requiredKeys: [] });
 const error = fc.record({ code: fc.constantFrom("tool-error", "timed-out"), message: text });
 const maybe = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
   fc.option(value, { nil: undefined });
+const terms = fc.record({ label: maybe(text), uses: maybe(small), forMs: maybe(small) });
 
 /** The fields of every kind, each with values that meet in tests. */
 const fields: { readonly [Type in EventType]: Record<string, fc.Arbitrary<unknown>> } = {
@@ -106,9 +108,14 @@ const fields: { readonly [Type in EventType]: Record<string, fc.Arbitrary<unknow
     url: maybe(text),
     editable: maybe(fc.oneof(fc.boolean(), fc.array(text, { maxLength: 1 }))),
     scopes: maybe(fc.array(scope, { maxLength: 2 })),
+    grant: maybe(terms),
+    grantKey: maybe(text),
     reason: maybe(text),
+    denied: maybe(fc.record({ by: maybe(by), at, reason: maybe(text) })),
     expiresAt: maybe(at),
+    extendMs: maybe(small),
   },
+  "decision-extended": { callId: call, digest, expiresAt: at, by, via: fc.constantFrom("browser", "code"), ...key },
   "decision-recorded": {
     callId: call,
     action: fc.constantFrom("approve", "deny", "answer", "retry", "skip", "expire"),
@@ -121,11 +128,14 @@ const fields: { readonly [Type in EventType]: Record<string, fc.Arbitrary<unknow
     error: maybe(text),
     reason: maybe(text),
     scope: maybe(scope),
+    grant: maybe(terms),
+    grantKey: maybe(text),
+    grantId: maybe(grantId),
     stop: maybe(fc.boolean()),
     ...key,
   },
   "turn-judged": { turn: small, verdict: fc.constantFrom("pass", "stop", "again", "failed"), reason: maybe(text) },
-  "grant-revoked": { grantId: fc.constantFrom("g-c1", "g-c2"), by, ...key },
+  "grant-revoked": { grantId, by, ...key },
   "call-started": { callId: call, attempt: small, digest, key: text },
   "call-progressed": {
     callId: call,

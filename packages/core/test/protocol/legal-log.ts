@@ -297,7 +297,12 @@ class Walker {
     const at = { runId: run.runId, callId };
     const ask: EventDraft = {
       ...{ type: "decision-requested", ...at, kind: "approval", digest, scopes: ["once", "run"], editable: true },
-      expiresAt: this.#now + 1000,
+      ...{
+        grant: { label: "Refunds", uses: 2, forMs: 500 },
+        grantKey: "1",
+        expiresAt: this.#now + 1000,
+        extendMs: 1000,
+      },
     };
     return this.#pick([
       driver({ type: "call-judged", ...at, verdict: "allow", by: "policy", digest }),
@@ -334,6 +339,11 @@ class Walker {
       bodyHash: "",
     } as const;
     const settled = { type: "call-settled", ...at, outcome: "not-run" } as const;
+    if (ask?.expiresAt !== undefined && this.#choice % 5 === 0) {
+      const { by, via } = recorded;
+      const expiresAt = ask.expiresAt + 1;
+      return poster({ type: "decision-extended", ...at, digest, by, via, expiresAt, ...this.#key() });
+    }
     const move =
       ask?.kind === "interrupted"
         ? this.#pick([

@@ -73,15 +73,22 @@ const EVENTS: Projected = {
   "decision-requested": [
     {
       ...{ callId: "c", kind: "question", digest: "d", prompt: "p", schema: {}, url: "u", editable: true },
-      ...{ scopes: ["once"], reason: "r", expiresAt: 1 },
+      ...{ scopes: ["once"], grant: { label: "l", uses: 1, forMs: 1 }, grantKey: "k", reason: "r" },
+      ...{ denied: { by, at: 1, reason: "r" }, expiresAt: 1, extendMs: 1 },
     },
+    "grantKey",
+  ],
+  "decision-extended": [
+    { callId: "c", digest: "d", expiresAt: 2, by, via: "browser", ...key },
+    ...(["key", "bodyHash"] as const),
   ],
   "decision-recorded": [
     {
       ...{ callId: "c", action: "answer", by, via: "browser", digest: "d", input: 1, newDigest: "e", value: 1 },
       ...{ error: "x", reason: "r", scope: "once", stop: true, ...key },
+      ...{ grant: { label: "l", uses: 1, forMs: 1 }, grantKey: "k", grantId: "g" },
     },
-    ...(["key", "bodyHash"] as const),
+    ...(["key", "bodyHash", "grantKey"] as const),
   ],
   "call-started": [{ callId: "c", attempt: 1, digest: "d", key: "c.0" }, "digest", "key"],
   "call-progressed": [{ callId: "c", attempt: 1, value: 1, max: 2, label: "l", log: ["x"], partial: 1 }],

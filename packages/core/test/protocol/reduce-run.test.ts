@@ -371,7 +371,8 @@ describe("what a run remembers", () => {
     ["an approval for the thread", { scope: "thread" }, { scope: "thread", runId: "r" }],
     ["an approval for once", { scope: "once" }, undefined],
     ["an approval that says nothing", {}, undefined],
-    ["a denial, whatever it says", { action: "deny", scope: "thread" }, undefined],
+    ["a denial for the thread", { action: "deny", scope: "thread" }, { verdict: "deny", scope: "thread", runId: "r" }],
+    ["a denial for once", { action: "deny", scope: "once" }, undefined],
   ])("%s: grant %j", (_title, said, grant) => {
     const thread = foldDrafts([
       ...begun,
@@ -379,7 +380,19 @@ describe("what a run remembers", () => {
       ...asked("a"),
       { ...decided("a", "approve"), ...said } as Draft,
     ]); // a decision
-    const full = { grantId: "g-a", tool: "plain", toolHash: "h", path: [], input: {}, by, at: thread.at, ...grant };
+    const full = {
+      grantId: "g-a",
+      seq: thread.seq,
+      verdict: "allow",
+      used: 0,
+      tool: "plain",
+      toolHash: "h",
+      path: [],
+      input: {},
+      by,
+      at: thread.at,
+      ...grant,
+    };
     expect(thread.grants).toEqual(grant ? [full] : []);
   });
 

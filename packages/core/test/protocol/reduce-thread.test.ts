@@ -406,7 +406,7 @@ describe("the thread", () => {
   test("deltas are the four that do not move control", () => {
     const deltas: readonly EventType[] = ["text-added", "call-proposed", "call-input-added", "call-progressed"];
     expect(EVENT_TYPES.filter((type) => !isControl({ type })).sort()).toEqual([...deltas].sort());
-    expect(EVENT_TYPES).toHaveLength(27);
+    expect(EVENT_TYPES).toHaveLength(28);
     expect(PROTOCOL_VERSION).toBe(1);
   });
 
