@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { bundle } from "../../core/test/bundle.ts";
 
 // Why not the 6 kB once planned: docs/decisions/0003-sizes.md
-test("the hooks with their client are at most 15 kB, minified and gzipped, without React and SWR", async () => {
+test("the hooks with their client are at most 16 kB, minified and gzipped, without React and SWR", async () => {
   const { modules, gzipBytes } = await bundle("packages/react/src/index.ts", [
     /^react($|\/)/,
     /^react-dom($|\/)/,
     /^swr($|\/)/,
   ]);
   expect(modules).toContainEqual(expect.stringMatching(/^packages\/core\/src\/client\//));
-  expect(gzipBytes).toBeLessThanOrEqual(15_000);
+  expect(gzipBytes).toBeLessThanOrEqual(16_000);
 });
