@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { newId, systemClock } from "../../src/loop/clock.ts";
 
 function after(clock: ReturnType<typeof systemClock>, ms: number): Promise<void> {
@@ -76,5 +76,41 @@ describe("an id", () => {
     const ids = Array.from({ length: 5_000 }, newId);
     for (const id of ids) expect(id).toMatch(/^[\w-]{22}$/);
     expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+describe("the system's clock on Cloudflare Workers", () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  it("sets a timer for each caller, so that none hangs on another request's", async () => {
+    vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
+    const ended = new Set<number>();
+    let request = 1;
+    const real = setTimeout;
+    // A request that ended takes its timers along.
+    vi.stubGlobal("setTimeout", (callback: () => void, ms: number) => {
+      const owner = request;
+      return real(() => ended.has(owner) || callback(), ms);
+    });
+    const clock = systemClock();
+    const called: number[] = [];
+    clock.after(1, () => called.push(1));
+    request = 2;
+    const other = after(clock, 3).then(() => called.push(2));
+    ended.add(1);
+    await other;
+    expect(called).toEqual([2]);
+  });
+
+  it("does not call back what was cancelled, also where the timer cannot be cleared", async () => {
+    vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
+    vi.stubGlobal("clearTimeout", () => undefined);
+    const clock = systemClock();
+    const called: string[] = [];
+    clock.after(1, () => called.push("cancelled"))();
+    await after(clock, 5);
+    expect(called).toEqual([]);
   });
 });

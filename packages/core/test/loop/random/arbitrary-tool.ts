@@ -14,7 +14,10 @@ import { mostly, rarely } from "./rarely.ts";
 
 export const verdict: fc.Arbitrary<VerdictPlan> = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom<VerdictPlan>("none", "allow", "later-allow", "slow-allow") },
-  { weight: 6, arbitrary: fc.constantFrom<VerdictPlan>("ask", "ask-soon", "ask-fixed", "ask-note", "later-ask") },
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom<VerdictPlan>("ask", "ask-soon", "ask-fixed", "ask-note", "later-ask", "ask-key"),
+  },
   { weight: 1, arbitrary: fc.constantFrom<VerdictPlan>("deny", "throw", "slow-throw", "garbage", "hang") },
   { weight: 2, arbitrary: fc.constantFrom<VerdictPlan>("modify", "modify-ask", "modify-bad") },
 );

@@ -1,8 +1,8 @@
 import { digestCall } from "../../../src/protocol/digest.ts";
+import { checkGrant, deniedBefore } from "./check-grant.ts";
 import { expectedVerdict } from "./expected-verdict.ts";
 import type { CallFacts, EventOf, LogFacts } from "./log-facts.ts";
 import { callsOf, hasBegun, lineOf, rootOf, treeOf } from "./log-facts.ts";
-import { sameJson } from "./same-json.ts";
 import type { Fail } from "./violation.ts";
 
 /** What must hold in the log at the moment a tool or a sub-agent starts. */
@@ -48,29 +48,11 @@ function checkAllowed(log: LogFacts, call: CallFacts, fail: Fail): void {
     return;
   }
   if (judged.by === "grant") {
-    checkGrant(log, call, fail);
+    checkGrant(log, call, judged.grantId ?? "", judged, fail);
     return;
   }
   if (expected.asks) fail("refused", "it starts, and nobody was asked");
-}
-
-/** A grant covers the same tool with the same input, until it is revoked or its run is over. */
-function checkGrant(log: LogFacts, call: CallFacts, fail: Fail): void {
-  const { judged } = call;
-  const granted = log.calls.get((judged?.grantId ?? "").replace(/^g-/, ""));
-  const decision = granted?.decisions.find(({ action, scope }) => action === "approve" && scope && scope !== "once");
-  if (!granted || !decision) {
-    fail("refused", "its grant is none");
-    return;
-  }
-  const revoked = log.events.find((event) => event.type === "grant-revoked" && event.grantId === judged?.grantId);
-  if (revoked && revoked.seq < log.seq && call.starts.length === 0) fail("refused", "its grant was revoked");
-  if (granted.ready.tool !== call.ready.tool) fail("refused", "its grant is of another tool");
-  if (granted.run.plan !== call.run.plan) fail("refused", "its grant is of another agent's tool");
-  if (granted.ready.toolHash !== call.ready.toolHash) fail("refused", "its grant is of another definition");
-  if (!sameJson(granted.input, call.input)) fail("refused", "its grant is of another input");
-  if (decision.scope === "run" && rootOf(granted.run) !== rootOf(call.run))
-    fail("refused", "its grant is of another run");
+  if (deniedBefore(log, call, judged.seq)) fail("refused", "its tool was denied before, and nobody was asked");
 }
 
 function checkAgain(call: CallFacts, event: EventOf<"call-started">, fail: Fail): void {

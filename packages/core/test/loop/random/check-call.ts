@@ -20,6 +20,7 @@ export function checkDecision(event: EventOf<"decision-recorded">, call: CallFac
     fail("approved", "a decision, and nobody asked");
     return;
   }
+  if (event.action === "deny" && ask.kind === "approval") call.denied = event;
   if (event.digest !== ask.digest) fail("approved", "a decision about another step than shown");
   if (!ANSWERS[ask.kind]?.includes(event.action)) fail("approved", `${event.action} is no answer to ${ask.kind}`);
   const over = ask.expiresAt !== undefined && ask.expiresAt <= event.at;

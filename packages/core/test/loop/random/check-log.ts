@@ -3,6 +3,7 @@ import { reduceThread } from "../../../src/protocol/reduce-thread.ts";
 import { emptyThread } from "../../../src/protocol/thread.ts";
 import { checkDecision, checkSettlement, checkWaiting } from "./check-call.ts";
 import { checkCallBegin, checkCallStart } from "./check-call-start.ts";
+import { checkGrant } from "./check-grant.ts";
 import { checkTurnJudged, checkTurnStart } from "./check-turn-start.ts";
 import { expectedJudgement } from "./expected-judgement.ts";
 import { repeatsEnd, repeatsOf } from "./expected-limits.ts";
@@ -17,6 +18,7 @@ export function checkLog(seen: Seen, report: Fail): LogFacts {
   const calls = new Map<string, CallFacts>();
   const drafts = new Map<string, string>();
   const drivers = new Map<number, string>();
+  const revoked = new Set<string>();
   const log: LogFacts = { runs, calls, drafts, drivers, events: seen.events, seq: 0, activeMs: 0 };
   let epoch = 0;
   let epochAt: number | undefined;
@@ -53,7 +55,11 @@ export function checkLog(seen: Seen, report: Fail): LogFacts {
       return;
     }
     if (event.type === "thread-created" || event.type === "message-added" || event.type === "thread-renamed") return;
-    if (event.type === "grant-revoked") return;
+    if (event.type === "grant-revoked") {
+      revoked.add(event.grantId);
+      for (const call of calls.values()) if (!call.running && !call.ask) askAnew(call);
+      return;
+    }
     const run = runs.get(event.runId ?? "");
     if (!run) {
       fail("ends", "an event of no run");
@@ -213,6 +219,12 @@ export function checkLog(seen: Seen, report: Fail): LogFacts {
         return;
       case "decision-recorded":
         checkDecision(event, call, fail);
+        if (event.grantId !== undefined) checkGrant(log, call, event.grantId, event, fail);
+        return;
+      case "decision-extended":
+        if (call.ask?.digest !== event.digest || (call.ask.expiresAt ?? event.expiresAt) >= event.expiresAt)
+          fail("waits", "it gives no more time");
+        if (call.ask) call.ask.expiresAt = event.expiresAt;
         return;
       case "call-started":
         checkCallStart(log, call, event, fail);
@@ -226,6 +238,7 @@ export function checkLog(seen: Seen, report: Fail): LogFacts {
         call.running = false;
         call.retryAt = event.retryAt;
         if (event.definite) call.failures++;
+        askAnew(call);
         return;
       case "call-progressed":
         if (!call.running || event.attempt !== call.starts.length) fail("once", "progress of what does not run");
@@ -252,7 +265,7 @@ export function checkLog(seen: Seen, report: Fail): LogFacts {
 
   function judge(event: EventOf<"call-judged">, call: CallFacts, fail: Fail): void {
     const { run, turn } = call;
-    if (call.judged && !revoked(call.judged)) fail("approved", "a call is judged twice");
+    if (call.judged) fail("approved", "a call is judged twice");
     if (expectedJudgement(run, turn) !== undefined && turn.judged?.verdict !== "pass") {
       fail("judged", "a call of a turn that was not let through");
     }
@@ -263,9 +276,14 @@ export function checkLog(seen: Seen, report: Fail): LogFacts {
     if (event.verdict === "deny") call.refused = "the policy's no";
   }
 
-  /** A call that a revoked grant had allowed is judged again. */
-  function revoked({ grantId }: EventOf<"call-judged">): boolean {
-    return seen.events.some((event) => event.type === "grant-revoked" && event.grantId === grantId);
+  /** What a revoked grant had allowed, and has still to start, is judged and asked about again. */
+  function askAnew(call: CallFacts): void {
+    const grantId = call.decisions.at(-1)?.grantId ?? call.judged?.grantId;
+    if (call.settled || grantId === undefined || !revoked.has(grantId)) return;
+    call.judged = undefined;
+    call.retryAt = undefined;
+    call.decisions = call.decisions.filter((decision) => decision.grantId !== grantId);
+    call.asked = call.asked.filter(({ kind }) => kind !== "approval");
   }
 
   function ask(event: EventOf<"decision-requested">, call: CallFacts, fail: Fail): void {

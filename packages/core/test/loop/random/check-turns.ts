@@ -101,12 +101,12 @@ function checkCalls(
   fail: Fail,
 ): void {
   const got = calls.map(({ ready }) => `${ready.tool}(${ready.inputText ?? canonicalJson(ready.input)})`);
-  const wanted = expected.map(({ names, input }) => `${names.join("|")}(${input})`);
+  const wanted = expected.map(({ name, input }) => `${name}(${input})`);
   const same =
     calls.length === expected.length &&
     calls.every(({ ready }, index) => {
       const call = expected[index];
-      return call?.names.includes(ready.tool) && (ready.inputText ?? canonicalJson(ready.input)) === call.input;
+      return call?.name === ready.tool && (ready.inputText ?? canonicalJson(ready.input)) === call.input;
     });
   if (!same) fail("heard", `${where} has the calls ${got.join(", ")}, not ${wanted.join(", ")}`);
 }

@@ -18,7 +18,8 @@ export interface ExpectedTurn {
 }
 
 interface ExpectedCall {
-  readonly names: string[];
+  /** As it says when it is whole. */
+  name: string;
   /** What is written of the arguments before they are whole. */
   draft: string;
   input: string;
@@ -33,8 +34,7 @@ export function expectedTurn(answer: AnswerPlan, agent: AgentPlan, toolsOff: boo
   const propose = (id: string, name: string): ExpectedCall | undefined => {
     turn.stray ||= toolsOff;
     if (toolsOff) return undefined;
-    const known = calls.get(id) ?? { names: [], draft: "", input: "", complete: false };
-    if (!known.complete) known.names.push(name);
+    const known = calls.get(id) ?? { name, draft: "", input: "", complete: false };
     calls.set(id, known);
     return known;
   };
@@ -69,9 +69,10 @@ export function expectedTurn(answer: AnswerPlan, agent: AgentPlan, toolsOff: boo
         const name = nameOf(part.tool, agent);
         const known = calls.get(part.id);
         // One id for two calls: what differs is another call, what is the same was said twice.
-        if (known?.complete && known.names[0] === name && known.input === part.input) break;
+        if (known?.complete && known.name === name && known.input === part.input) break;
         const call = propose(known?.complete ? `${part.id}#${calls.size}` : part.id, name);
         if (!call) break;
+        call.name = name;
         call.input = part.input;
         call.complete = true;
         break;

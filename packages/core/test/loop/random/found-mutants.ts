@@ -109,9 +109,9 @@ export const foundMutants: readonly Mutant[] = [
   },
   {
     off: "what was allowed to one agent is allowed to all",
-    file: "loop/judge-calls.ts",
-    from: "thread.grants.filter((grant) => JSON.stringify(grant.path) === path)",
-    to: "thread.grants.filter(() => path !== undefined)",
+    file: "protocol/grant.ts",
+    from: "JSON.stringify(grant.path) === wanted",
+    to: "wanted !== undefined",
     breaks: ["refused"],
   },
   {

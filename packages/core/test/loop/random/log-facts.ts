@@ -10,7 +10,7 @@ export type EventOf<Type extends ThreadEvent["type"]> = ThreadEvent & { readonly
 export interface OpenAsk {
   readonly kind: AskKind;
   readonly digest: string;
-  readonly expiresAt: number | undefined;
+  expiresAt: number | undefined;
   readonly schema: Json | undefined;
 }
 
@@ -27,8 +27,10 @@ export interface CallFacts {
   judged: EventOf<"call-judged"> | undefined;
   ask: OpenAsk | undefined;
   /** All questions so far. */
-  readonly asked: { readonly kind: AskKind; readonly digest: string }[];
-  readonly decisions: EventOf<"decision-recorded">[];
+  asked: { readonly kind: AskKind; readonly digest: string }[];
+  /** A person said no to it. */
+  denied: EventOf<"decision-recorded"> | undefined;
+  decisions: EventOf<"decision-recorded">[];
   readonly starts: EventOf<"call-started">[];
   /** Definite failures. */
   failures: number;
@@ -45,7 +47,16 @@ export function newCall(ready: ThreadEvent & CallReady, run: RunFacts, turn: Tur
   const index = TOOL_NAMES.indexOf(ready.tool);
   return {
     ...{ ready, run, turn, plan: index < 0 ? undefined : run.plan.tools[index], digest: ready.digest },
-    ...{ input: ready.input, judged: undefined, ask: undefined, asked: [], decisions: [], starts: [], failures: 0 },
+    ...{
+      input: ready.input,
+      judged: undefined,
+      ask: undefined,
+      asked: [],
+      denied: undefined,
+      decisions: [],
+      starts: [],
+      failures: 0,
+    },
     ...{ running: false, retryAt: undefined, refused: undefined, interrupted: false },
     ...{ child: undefined, settled: undefined },
   };

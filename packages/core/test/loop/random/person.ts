@@ -52,15 +52,16 @@ export function press(act: Act, thread: Thread, key: string, sent: readonly Writ
     }
     case "deny": {
       const step = pick(pending, act.pick);
-      const { stop, reason } = act;
-      return (
-        step &&
-        write((verbs) => verbs.deny(step, { ...who, stop: stop ?? undefined, reason: reason ?? undefined }), [step])
-      );
+      const said = { stop: act.stop ?? undefined, reason: act.reason ?? undefined, scope: act.scope ?? undefined };
+      return step && write((verbs) => verbs.deny(step, { ...who, ...said }), [step]);
     }
     case "edit": {
       const step = pick(asked("approval"), act.pick);
       return step && write((verbs) => verbs.approve(step, { ...who, input: act.input }), [step]);
+    }
+    case "extend": {
+      const step = pick(pending, act.pick);
+      return step && write((verbs) => verbs.extend(step, who), [step]);
     }
     case "retry": {
       const step = pick(asked("interrupted"), act.pick);

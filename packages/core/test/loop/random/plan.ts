@@ -108,6 +108,8 @@ export type VerdictPlan =
   | "ask-soon"
   | "ask-fixed"
   | "ask-note"
+  /** Approved for more than once it covers all of the tool's calls: two of them, for a while. */
+  | "ask-key"
   | "later-ask"
   | "deny"
   | "throw"
@@ -215,7 +217,14 @@ export type Deed =
       readonly scope: DecisionScope | null;
       readonly all: boolean;
     }
-  | { readonly do: "deny"; readonly pick: number; readonly stop: boolean | null; readonly reason: string | null }
+  | {
+      readonly do: "deny";
+      readonly pick: number;
+      readonly stop: boolean | null;
+      readonly reason: string | null;
+      readonly scope: DecisionScope | null;
+    }
+  | { readonly do: "extend"; readonly pick: number }
   | { readonly do: "edit"; readonly pick: number; readonly input: Json }
   | { readonly do: "retry" | "skip"; readonly pick: number }
   | { readonly do: "answer"; readonly pick: number; readonly value: Json; readonly error: boolean }

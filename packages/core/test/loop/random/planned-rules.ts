@@ -13,6 +13,9 @@ function breaks(): never {
   throw new Error("planned: this rule throws");
 }
 
+/** What an approval of a tool with the rule "ask-key" is worth. */
+export const KEYED = { key: ["all"], label: "planned", uses: 2, forMs: 30_000 } as const;
+
 const MODIFIED = { amount: 99 } as const;
 
 /** What a planned policy answers; not all of it is a verdict. */
@@ -35,6 +38,8 @@ export function speak(plan: VerdictPlan, clock: OutsideClock): unknown {
       return { ask: { editable: false, reason: "planned" } };
     case "ask-note":
       return { ask: { editable: ["note"] } };
+    case "ask-key":
+      return { ask: { expiresInMs: 50_000, scopes: ["once", "run", "thread"], grant: KEYED } };
     case "deny":
       return { deny: "planned: not allowed" };
     case "throw":

@@ -65,7 +65,17 @@ function said(how: string, text: string): string {
 }
 
 /** Opinions that need no function are the tool's `approval` themselves. */
-const PLAIN: readonly VerdictPlan[] = ["none", "allow", "ask", "ask-soon", "ask-fixed", "ask-note", "deny", "modify"];
+const PLAIN: readonly VerdictPlan[] = [
+  "none",
+  "allow",
+  "ask",
+  "ask-soon",
+  "ask-fixed",
+  "ask-note",
+  "ask-key",
+  "deny",
+  "modify",
+];
 
 function approvalOf(plan: VerdictPlan, clock: OutsideClock): Verdict | (() => Verdict) {
   const answer = (): Verdict => speak(plan, clock) as Verdict; // wrong answers are part of the plan
