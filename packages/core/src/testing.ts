@@ -1,3 +1,9 @@
+export type { FaultyStore, FaultyStoreOptions, StoreFaultName, StoreFaults } from "./testing/faulty-store.ts";
+export { faultyStore } from "./testing/faulty-store.ts";
+export type { HandlerConformanceOptions, MountedHandler } from "./testing/handler-conformance.ts";
+export { handlerConformance } from "./testing/handler-conformance.ts";
+export type { HandlerUnderTestOptions } from "./testing/handler-under-test.ts";
+export { handlerUnderTest } from "./testing/handler-under-test.ts";
 export type {
   Script,
   ScriptEntry,

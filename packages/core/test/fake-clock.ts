@@ -68,6 +68,6 @@ export async function until(condition: () => boolean): Promise<void> {
   throw new Error("It did not happen.");
 }
 
-function turnOfTheLoop(): Promise<void> {
+export function turnOfTheLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -17,11 +17,34 @@ interface Entry {
   readonly callback: () => void;
 }
 
-/**
- * The one file with timers. Next's development server throws away every setTimeout of an edge route when a
- * page is saved; AbortSignal.timeout survives. One signal is armed for the earliest entry.
- */
+/** The one file with timers. */
 export function systemClock(): Clock {
+  const after = onCloudflare() ? afterInRequest : armedTimers();
+  return { now: () => Date.now(), monotonic: () => performance.now(), after, breath, random: Math.random };
+}
+
+/** True on Cloudflare Workers: what a request sets up, such as a timer, is its own and ends with it. */
+export function onCloudflare(): boolean {
+  return typeof navigator === "object" && navigator.userAgent === "Cloudflare-Workers";
+}
+
+/** One signal for all would end with the request that armed it, and before that call others back in its name. */
+function afterInRequest(ms: number, callback: () => void): () => void {
+  let cancelled = false;
+  const timer = setTimeout(() => cancelled || callback(), Math.min(Math.max(0, ms), LONGEST_MS));
+  return () => {
+    cancelled = true; // another request cannot clear the timer
+    clearTimeout(timer);
+  };
+}
+
+const LONGEST_MS = 2_000_000_000;
+
+/**
+ * Next's development server throws away every setTimeout of an edge route when a page is saved; AbortSignal.timeout
+ * survives. One signal is armed for the earliest entry.
+ */
+function armedTimers(): Clock["after"] {
   const entries = new Set<Entry>();
   let armedFor = Number.POSITIVE_INFINITY;
 
@@ -41,7 +64,7 @@ export function systemClock(): Clock {
   const arm = (due: number): void => {
     if (due >= armedFor) return;
     armedFor = due;
-    const ms = Math.max(1, Math.min(Math.ceil(due - performance.now()), 2_000_000_000));
+    const ms = Math.max(1, Math.min(Math.ceil(due - performance.now()), LONGEST_MS));
     const signal = AbortSignal.timeout(ms);
     armed.add(signal); // a signal nobody holds may be collected before it fires
     signal.addEventListener("abort", () => {
@@ -50,17 +73,11 @@ export function systemClock(): Clock {
     });
   };
 
-  return {
-    now: () => Date.now(),
-    monotonic: () => performance.now(),
-    after(ms, callback) {
-      const entry = { due: performance.now() + Math.max(0, ms), callback };
-      entries.add(entry);
-      arm(entry.due);
-      return () => entries.delete(entry);
-    },
-    breath,
-    random: Math.random,
+  return (ms, callback) => {
+    const entry = { due: performance.now() + Math.max(0, ms), callback };
+    entries.add(entry);
+    arm(entry.due);
+    return () => entries.delete(entry);
   };
 }
 

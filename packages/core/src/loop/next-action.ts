@@ -136,7 +136,11 @@ function turnAction(at: At, run: Run, turn: Turn | null, rules: Rules): Action |
   if (turn && turn.status !== "ended") {
     if (me.inFlight.has(turnKey(run.runId, turn.turn, turn.attempt))) return undefined;
     const cut = turn.status === "open"; // its request died without a word
-    if (cut && turn.cuts > 0) return end(run, "failed", undefined, "request-too-short"); // 17
+    const isBounded = Number.isFinite(me.budgetLeftMs);
+    // Without a limit only a server that died can have cut it off; one that it kills each time must not try for ever.
+    if (cut && turn.cuts + 1 >= (isBounded ? 2 : Math.max(2, rules.modelAttempts))) {
+      return end(run, "failed", undefined, isBounded ? "request-too-short" : "model-failed"); // 17
+    }
     if (!cut && (turn.retryAt === undefined || turn.attempt >= rules.modelAttempts)) {
       return end(run, "failed", undefined, turn.error?.code ?? "model-failed");
     }

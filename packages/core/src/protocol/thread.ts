@@ -20,9 +20,6 @@ import type {
   VerdictName,
 } from "./values.ts";
 
-/** The shape of Thread in stored snapshots; grows when a field changes its meaning. */
-export const STATE_VERSION = 1;
-
 /** What a person sent. */
 export interface Message {
   readonly messageId: string;

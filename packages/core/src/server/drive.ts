@@ -8,24 +8,14 @@ import { isControl } from "../protocol/event.ts";
 import type { Thread } from "../protocol/thread.ts";
 import { rootOf } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";
+import { serialiseState } from "../protocol/upgrade-state.ts";
 import { viewThread } from "../protocol/view-thread.ts";
 import type { AppendResult } from "../store/thread-store.ts";
 import type { Engine } from "./engine.ts";
 import { notify } from "./engine.ts";
 import { createLease, LeaseOver } from "./lease.ts";
 import type { LogSize } from "./thread-log.ts";
-import {
-  EMPTY_LOG,
-  grown,
-  hasBatch,
-  isFull,
-  openRead,
-  rowOf,
-  sealAll,
-  snapshotOf,
-  toStored,
-  wantsSnapshot,
-} from "./thread-log.ts";
+import { EMPTY_LOG, grown, hasBatch, isFull, openRead, rowOf, sealAll, toStored, wantsSnapshot } from "./thread-log.ts";
 
 /** A claim that is in the log: whoever holds it drives. */
 export interface Claimed {
@@ -34,6 +24,8 @@ export interface Claimed {
   readonly driverId: string;
   /** Monotonic time just before the claim was sent. */
   readonly claimedAt: number;
+  /** Monotonic time until which its request has room for what starts. */
+  readonly budgetEndsAt: number;
   readonly size: LogSize;
 }
 
@@ -53,7 +45,6 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<Thread> {
   let known = claimed.thread;
   const seen = (): number => known.seq;
   const lease = createLease(engine, id, driverId, { claimedAt: claimed.claimedAt, seen }, () => queue.poke());
-  const budgetEndsAt = claimed.claimedAt + engine.maxRequestMs * 0.9;
   const onError = (error: unknown): void => {
     report(error);
   };
@@ -65,7 +56,7 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<Thread> {
     clock,
     newId: engine.newId,
     queue,
-    budgetEndsAt,
+    budgetEndsAt: claimed.budgetEndsAt,
     isFull: () => isFull(size),
     onError,
   };
@@ -77,7 +68,7 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<Thread> {
     const batch = engine.newId();
     const stored = toStored(events);
     const after = grown(size, stored);
-    const snapshot = proposal.closing && wantsSnapshot(after) ? snapshotOf(proposal.thread) : undefined;
+    const snapshot = proposal.closing && wantsSnapshot(after) ? serialiseState(proposal.thread) : undefined;
     const append = {
       batch,
       events: stored,

@@ -50,6 +50,14 @@ export interface Engine {
   readonly maxActiveRuns: number;
 }
 
+/**
+ * When a request that began at a monotonic time has to have handed over: a tenth of its time is kept for that. What
+ * is taken up late in a request has only the rest of it.
+ */
+export function budgetEnd({ maxRequestMs }: Engine, startedAt: number): number {
+  return startedAt + maxRequestMs * 0.9;
+}
+
 /** Tells observers; none of them can break or block a run. */
 export function notify(
   engine: Engine,

@@ -1,4 +1,6 @@
 import { isAtRest } from "../loop/next-action.ts";
+import type { Thread } from "../protocol/thread.ts";
+import { rootOf } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";
 import { withoutLink } from "../protocol/without-links.ts";
 import { accessOf, may, within } from "./access.ts";
@@ -11,6 +13,7 @@ import type { OpenThread } from "./thread-log.ts";
 import { takeOver } from "./write.ts";
 
 const HEARTBEAT_MS = 15_000;
+const HAND_OVER = "event: handover\ndata: {}\n\n";
 
 const HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -41,7 +44,10 @@ export async function followResponse(
   let cancelHandOver: () => void = () => undefined;
   let end: () => void = () => undefined;
   let ended = false;
-  let running = !isAtRest(open.thread);
+  let thread = open.thread;
+  const startedAt = engine.clock.monotonic();
+  /** Nobody goes on with the run but a reader's next request, which has all its time. */
+  const needsNext = (): boolean => mayDrive && !engine.wake && !engine.livesOn && isLeft(thread, engine.clock.now());
 
   const body = new ReadableStream<Uint8Array>(
     {
@@ -58,32 +64,42 @@ export async function followResponse(
         // Not every server cancels the body of a connection that is gone: the request's signal is enough.
         stop.signal.addEventListener("abort", end, { once: true });
         controller.enqueue(encoder.encode(": toolrun\n\n"));
+        const look = (): void => {
+          if (!isAtRest(thread) && mayDrive) engine.background(takeOver(engine, thread.id, startedAt));
+        };
+        const handOver = (): void => {
+          controller.enqueue(encoder.encode(HAND_OVER));
+          end();
+        };
         const beat = (): void => {
-          cancelBeat = engine.clock.after(HEARTBEAT_MS, () => {
+          cancelBeat = engine.clock.after(Math.min(HEARTBEAT_MS, engine.leaseMs), () => {
+            if (needsNext()) return handOver();
             // A slow reader has something to read already.
             if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(": beat\n\n"));
-            if (running && mayDrive) engine.background(takeOver(engine, open.thread.id));
+            look();
             beat();
           });
         };
         beat();
         if (Number.isFinite(engine.maxRequestMs)) {
           // Before the platform cuts the request: the reader goes on in the next one, without a gap to wait out.
-          cancelHandOver = engine.clock.after(engine.maxRequestMs * 0.95, () => {
-            controller.enqueue(encoder.encode("event: handover\ndata: {}\n\n"));
-            end();
-          });
+          cancelHandOver = engine.clock.after(engine.maxRequestMs * 0.95, handOver);
         }
         // Nobody may be driving: a driver's server was shut down, or the poster's could not go on.
-        if (running && mayDrive) engine.background(takeOver(engine, open.thread.id));
+        look();
       },
       async pull(controller) {
         try {
           const { done, value } = await changes.next();
           if (done) return end();
-          if (value.type === "events") running = !isAtRest(value.thread);
+          const isNews = value.type === "events" && value.thread.seq > open.thread.seq;
+          if (value.type === "events") thread = value.thread;
           const text = await toText(engine, user, value, mayDecide);
-          if (!ended) controller.enqueue(encoder.encode(text));
+          if (ended) return;
+          controller.enqueue(encoder.encode(text));
+          if (!isNews || !needsNext()) return;
+          controller.enqueue(encoder.encode(HAND_OVER));
+          end();
         } catch (error) {
           engine.report(error); // the reader resumes from its last id
           end();
@@ -94,6 +110,11 @@ export async function followResponse(
     { highWaterMark: 1 },
   );
   return new Response(body, { headers: HEADERS });
+}
+
+/** Handed over, and due: it waits for nothing but somebody who drives. */
+function isLeft(thread: Thread, now: number): boolean {
+  return thread.driverId === null && !isAtRest(thread) && (rootOf(thread)?.dueAt ?? now) <= now;
 }
 
 function close(controller: ReadableStreamDefaultController): void {

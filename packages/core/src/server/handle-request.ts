@@ -83,7 +83,7 @@ function answer(
     case "DELETE":
       return inTime(engine, deleteThread(engine, user, threadId));
     case "GET events":
-      return inTime(engine, getEvents(engine, user, request, threadId, foreign));
+      return inTimeOrEnded(engine, getEvents(engine, user, request, threadId, foreign));
     case "POST messages":
       return postMessage(engine, user, request, threadId);
     case "POST decisions":
@@ -167,6 +167,16 @@ async function postDecisions(engine: Engine, user: User, request: Request, threa
   const [first] = refused;
   if (!first || refused.length < results.length) return json({ seq, results: wire });
   return json({ error: errorBody(first), seq, results: wire }, statusOf(first));
+}
+
+/** Nobody reads a stream that is ready after its 503: it would follow, and look for work, for ever. */
+async function inTimeOrEnded(engine: Engine, stream: Promise<Response>): Promise<Response> {
+  try {
+    return await inTime(engine, stream);
+  } catch (error) {
+    stream.then(({ body }) => body?.cancel()).catch(() => undefined); // it failed, or nobody is there to hear that it did
+    throw error;
+  }
 }
 
 /** A small write: read its body, check access, write, answer where it landed. */

@@ -1,3 +1,4 @@
+import { ToolRunError } from "../errors.ts";
 import type { Engine } from "./engine.ts";
 
 /** The proof that a driver is alive, as the driver itself sees it. */
@@ -9,6 +10,7 @@ export interface Lease {
   /**
    * Repeats a store call whose reply was lost, until it is definite.
    * @throws LeaseOver when the lease ends before: whether the call was applied stays unknown.
+   * @throws `too-large` as the store says it: the same bytes are not smaller the next time, nor in the next drive.
    */
   untilDefinite<Result>(call: () => Promise<Result>): Promise<Result>;
   close(): void;
@@ -96,6 +98,7 @@ export function createLease(
         try {
           return await answered(call);
         } catch (error) {
+          if (error instanceof ToolRunError && error.code === "too-large") throw error;
           report(error);
           if (closed || clock.monotonic() + wait >= until)
             throw new LeaseOver("The lease ended first.", { cause: error });

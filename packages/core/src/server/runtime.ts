@@ -1,3 +1,5 @@
+import { onCloudflare } from "../loop/clock.ts";
+
 /** What the platform we run on lets us do. */
 export interface Runtime {
   readonly production: boolean;
@@ -14,19 +16,23 @@ const CONTEXTS = ["@next/request-context", "@vercel/request-context"];
 
 /** Looks at the platform once; nothing here needs it to be there. */
 export function findRuntime(): Runtime {
-  const env = environment();
-  const ephemeral = ["VERCEL", "AWS_LAMBDA_FUNCTION_NAME", "NETLIFY", "CF_PAGES"].some((name) => env[name]);
-  const worker = typeof navigator === "object" && navigator.userAgent === "Cloudflare-Workers";
+  const ephemeral = ["VERCEL", "AWS_LAMBDA_FUNCTION_NAME", "NETLIFY", "CF_PAGES"].some(variable);
+  const mode = variable("NODE_ENV");
   return {
     // Unknown counts as production: everybody being the user "dev" must never happen by accident.
-    production: env.NODE_ENV === undefined || env.NODE_ENV === "production",
-    livesOn: !ephemeral && !worker,
-    waitUntil: env.VERCEL ? platformWaitUntil : undefined,
+    production: mode === undefined || mode === "production",
+    livesOn: !ephemeral && !onCloudflare(),
+    waitUntil: variable("VERCEL") ? platformWaitUntil : undefined,
   };
 }
 
-function environment(): Readonly<Record<string, string | undefined>> {
-  return typeof process === "object" && process.env ? process.env : {};
+/** Undefined also where it may not be read: Deno asks for a permission, and throws where it has none. */
+function variable(name: string): string | undefined {
+  try {
+    return typeof process === "object" ? process.env?.[name] : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The waitUntil of the request that is being handled, where the platform keeps one. */

@@ -1,11 +1,11 @@
-import { ToolRunError } from "../errors.ts";
 import type { EventDraft, ThreadEvent } from "../protocol/event.ts";
 import { isControl } from "../protocol/event.ts";
 import { reduceThread } from "../protocol/reduce-thread.ts";
 import { sealEvent } from "../protocol/seal-event.ts";
 import { parseEvent, serialiseEvent } from "../protocol/stored-event.ts";
 import type { Thread } from "../protocol/thread.ts";
-import { emptyThread, openAsk, rootOf, STATE_VERSION } from "../protocol/thread.ts";
+import { emptyThread, openAsk, rootOf } from "../protocol/thread.ts";
+import { parseState } from "../protocol/upgrade-state.ts";
 import type { Append, StoredEvent, ThreadRead, ThreadRow } from "../store/thread-store.ts";
 import type { Engine } from "./engine.ts";
 
@@ -60,7 +60,8 @@ export async function readThread(engine: Engine, id: string): Promise<OpenThread
 
 /** Joins what a store returned to what is folded already. */
 export function openRead(thread: Thread, read: ThreadRead, before: LogSize = EMPTY_LOG): OpenThread {
-  const base = read.snapshot && read.snapshot.seq > thread.seq ? parseSnapshot(read.snapshot.data) : thread;
+  const base =
+    read.snapshot && read.snapshot.seq > thread.seq ? parseState(read.snapshot.data, read.snapshot.seq) : thread;
   const news = read.events.filter(({ seq }) => seq > thread.seq);
   const size = read.snapshot ? { ...EMPTY_LOG, base: read.snapshot.data.length } : before;
   return { thread: foldStored(base, read.events), control: read.control, size: grown(size, news) };
@@ -97,21 +98,6 @@ export function toStored(events: readonly ThreadEvent[]): Append["events"] {
 /** True when a batch is among the events of a conflict: the reply was lost, the write was not. */
 export function hasBatch(events: readonly StoredEvent[], batch: string): boolean {
   return events.some((event) => event.batch === batch);
-}
-
-export function snapshotOf(thread: Thread): string {
-  return JSON.stringify({ v: STATE_VERSION, thread });
-}
-
-function parseSnapshot(data: string): Thread {
-  const { v, thread } = JSON.parse(data) as { v: number; thread: Thread }; // written by snapshotOf
-  if (v !== STATE_VERSION) {
-    throw new ToolRunError(
-      "unavailable",
-      `The thread was written by another version of toolrun (state ${v}); deploy the newer one here too.`,
-    );
-  }
-  return thread;
 }
 
 /** The thread's line in its owner's list. */

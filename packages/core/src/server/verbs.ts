@@ -6,7 +6,7 @@ import type { User, View } from "../protocol/typed.ts";
 import type { DecisionScope, Json } from "../protocol/values.ts";
 import { viewThread } from "../protocol/view-thread.ts";
 import type { ThreadPage } from "../store/thread-store.ts";
-import { accessOf, checkUser, openFor, within } from "./access.ts";
+import { accessOf, checkUser, openFor, STORE_LATE, within } from "./access.ts";
 import { whileStarting } from "./active-runs.ts";
 import type { DecisionResult } from "./decide.ts";
 import { decide } from "./decide.ts";
@@ -134,7 +134,7 @@ export function createVerbs(engine: Engine): Verbs {
     },
     async list({ user, cursor }) {
       checkUser(user);
-      return engine.store.list(user.id, cursor);
+      return within(engine, engine.store.list(user.id, cursor));
     },
     approve: (steps, { input, scope, ...who }) => decideSteps(steps, who, { action: "approve", input, scope }),
     deny: (steps, { reason, scope, stop, ...who }) => decideSteps(steps, who, { action: "deny", reason, scope, stop }),
@@ -211,19 +211,33 @@ function throwRefusal(results: readonly DecisionResult[]): void {
   for (const result of results) if (!result.ok) throw result.error;
 }
 
-/** Follows a thread until nothing can happen before somebody writes. */
+const TRIES = 8;
+
+/**
+ * Follows a thread until nothing can happen before somebody writes. A connection to the store that breaks is made
+ * again, for about ten seconds without a word.
+ * @throws `not-found` when the thread is removed · `unavailable` when the store does not come back
+ */
 async function settled(engine: Engine, threadId: string): Promise<View> {
-  const open = await readThread(engine, threadId);
-  if (!open) throw new ToolRunError("not-found", "There is no such conversation.");
-  let thread = open.thread;
-  const stop = new AbortController();
-  for await (const change of followThread(engine, open, thread.seq, [], stop.signal)) {
-    if (change.type === "events") thread = change.thread;
-    if (change.type === "reset") thread = change.open.thread;
-    if (isAtRest(thread)) break;
+  let reason: unknown;
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (tries > 0) await new Promise<void>((resolve) => engine.clock.after(50 * 2 ** tries, resolve));
+    try {
+      const open = await within(engine, readThread(engine, threadId));
+      if (!open) throw new ToolRunError("not-found", "There is no such conversation.");
+      if (isAtRest(open.thread)) return viewThread(open.thread) as View; // the registered agent's thread
+      for await (const change of followThread(engine, open, open.thread.seq, [], new AbortController().signal)) {
+        tries = 0;
+        const thread =
+          change.type === "removed" ? undefined : change.type === "reset" ? change.open.thread : change.thread;
+        if (thread && isAtRest(thread)) return viewThread(thread) as View; // as above
+      }
+    } catch (error) {
+      if (error instanceof ToolRunError && error.code !== "unavailable") throw error;
+      reason = error;
+    }
   }
-  stop.abort();
-  return viewThread(thread) as View; // the registered agent's thread
+  throw new ToolRunError("unavailable", STORE_LATE, { reference: engine.report(reason), cause: reason });
 }
 
 const SWEEP_PAGE = 50;
@@ -232,7 +246,8 @@ async function sweep(engine: Engine): Promise<number> {
   let cursor: string | undefined;
   let looked = 0;
   do {
-    const page = await engine.store.list(undefined, cursor, { dueBefore: engine.clock.now(), limit: SWEEP_PAGE });
+    const filter = { dueBefore: engine.clock.now(), limit: SWEEP_PAGE };
+    const page = await within(engine, engine.store.list(undefined, cursor, filter));
     looked += page.rows.length;
     for (const { id } of page.rows) {
       engine.background(takeOver(engine, id).catch((error: unknown) => void engine.report(error)));

@@ -8,12 +8,12 @@ import { emptyThread, rootOf } from "../protocol/thread.ts";
 import type { User } from "../protocol/typed.ts";
 import type { ResumeReason } from "../protocol/values.ts";
 import { viewThread } from "../protocol/view-thread.ts";
-import type { Append, AppendResult, ThreadRead } from "../store/thread-store.ts";
+import type { Append, ThreadRead } from "../store/thread-store.ts";
 import { within } from "./access.ts";
 import type { Claimed } from "./drive.ts";
 import { drive } from "./drive.ts";
 import type { Engine } from "./engine.ts";
-import { notify } from "./engine.ts";
+import { budgetEnd, notify } from "./engine.ts";
 import type { OpenThread } from "./thread-log.ts";
 import { EMPTY_LOG, hasBatch, openRead, readThread, rowOf, sealAll, toStored } from "./thread-log.ts";
 
@@ -90,11 +90,12 @@ async function hasWork(engine: Engine, thread: Thread): Promise<boolean> {
   const user = rootOf(thread)?.user as User | undefined; // written by us when the run began
   if (!user) return false;
   const agent = await engine.agentFor(user);
-  return ask(agent, engine, thread) === "claim";
+  return ask(agent, engine, thread, budgetEnd(engine, engine.clock.monotonic())) === "claim";
 }
 
-function ask(agent: Agent, engine: Engine, thread: Thread): string {
-  const me = { epoch: null, inFlight: new Set<string>(), budgetLeftMs: engine.maxRequestMs, aborting: false };
+function ask(agent: Agent, engine: Engine, thread: Thread, budgetEndsAt: number): string {
+  const budgetLeftMs = budgetEndsAt - engine.clock.monotonic();
+  const me = { epoch: null, inFlight: new Set<string>(), budgetLeftMs, aborting: false };
   return nextAction(thread, agent.rules, engine.clock.now(), me).type;
 }
 
@@ -137,7 +138,7 @@ async function appendWrite(
     return { status: "ok", written };
   }
   // Deltas moved the head meanwhile: our events are behind them.
-  const read = await engine.store.read(thread.id, thread.seq);
+  const read = await resend(engine, () => engine.store.read(thread.id, thread.seq));
   if (read === null || "gone" in read) return { status: "gone" };
   return { status: "ok", written: joinOwn(engine, thread, read, append.batch) };
 }
@@ -150,12 +151,16 @@ function joinOwn(engine: Engine, thread: Thread, read: ThreadRead, batch: string
   return joined;
 }
 
-/** The same bytes with the same batch until the store answers: a lost reply never doubles a write. */
-export async function resend(engine: Engine, call: () => Promise<AppendResult>): Promise<AppendResult> {
+/**
+ * The same call again until the store answers: a lost reply never doubles a write. What the store refuses for a reason
+ * of its own is an answer.
+ */
+export async function resend<Result>(engine: Engine, call: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
       return await call();
     } catch (error) {
+      if (error instanceof ToolRunError && error.code !== "unavailable") throw error;
       const reference = engine.report(error);
       if (tries >= RESENDS) {
         throw new ToolRunError("unavailable", "The store did not answer; try again.", { reference, cause: error });
@@ -174,7 +179,10 @@ function afterWrite(
 ): void {
   if (claim) {
     const { driverId, epoch } = claim;
-    if (written.driverId === driverId) startDriving(engine, { thread: written, epoch, driverId, ...sent });
+    const budgetEndsAt = budgetEnd(engine, sent.claimedAt);
+    if (written.driverId === driverId) {
+      startDriving(engine, { thread: written, epoch, driverId, budgetEndsAt, ...sent });
+    }
     return;
   }
   const poke = engine.drivers.get(written.id);
@@ -204,16 +212,21 @@ function startDriving(engine: Engine, claimed: Claimed): void {
 
 /**
  * Takes up a run nobody drives, or whose driver's lease is over. Resolves when the drive ends, at once when
- * there is nothing to do or somebody else is at it.
+ * there is nothing to do, somebody else is at it, or the request that began at `startedAt` has no room for it.
  */
-export async function takeOver(engine: Engine, id: string): Promise<void> {
+export async function takeOver(
+  engine: Engine,
+  id: string,
+  startedAt: number = engine.clock.monotonic(),
+): Promise<void> {
+  const budgetEndsAt = budgetEnd(engine, startedAt);
   if (engine.drivers.has(id)) return;
   for (let tries = 0; tries < TRIES; tries++) {
     const open = await readThread(engine, id);
     const user = open && (rootOf(open.thread)?.user as User | undefined); // written by us when the run began
     if (!open || !user) return;
     const { thread, size } = open;
-    const action = ask(await engine.agentFor(user), engine, thread);
+    const action = ask(await engine.agentFor(user), engine, thread, budgetEndsAt);
     if (action !== "claim" && action !== "attach") return;
     const driverId = engine.newId();
     const epoch = thread.epoch + 1;
@@ -233,6 +246,6 @@ export async function takeOver(engine: Engine, id: string): Promise<void> {
     if (result.status === "held" || result.status === "gone") return;
     if (result.status === "conflict" && !hasBatch(result.events, batch)) continue;
     if (result.status === "ok") notify(engine, events, claimedThread, viewThread);
-    return goOn(engine, { thread: claimedThread, epoch, driverId, claimedAt, size });
+    return goOn(engine, { thread: claimedThread, epoch, driverId, claimedAt, budgetEndsAt, size });
   }
 }

@@ -60,6 +60,8 @@ export const appendCases: readonly StoreCase[] = [
       const beyond = await context.store.append(id, { at: 9 }, batch(context, ["x"]));
       check(beyond.status === "conflict", `append beyond the head: expected conflict, got ${beyond.status}`);
       same(beyond.head, 3, "head of a conflict beyond the head");
+      const control = await context.store.append(id, { atControl: 9 }, batch(context, ["x"]));
+      same(control.status, "conflict", "append at a control position beyond the head");
       same(dataOf((await readThread(context, id)).events), ["a", "b", "c"], "events after two conflicts");
     },
   },
@@ -178,6 +180,27 @@ export const appendCases: readonly StoreCase[] = [
         "the tail does not contain the batch",
       );
       same(dataOf((await readThread(context, id)).events), ["a", "~b", "c"], "events");
+    },
+  },
+  {
+    name: "a batch that arrives three times at once is written once, and the other copies find it in their tail",
+    async run(context) {
+      for (let round = 0; round < 10; round++) {
+        const id = context.newId();
+        await write(context, id, 0, ["a"]);
+        const append = batch(context, ["~b", "c"]);
+        const position = round % 2 ? { at: 1 } : { atControl: 1 };
+        const results = await Promise.all(
+          [context.store, context.store, context.other].map((store) => store.append(id, position, append)),
+        );
+        same(results.filter(isOk).length, 1, "copies that were written");
+        for (const result of results) {
+          if (isOk(result)) continue;
+          check(result.status === "conflict", `another copy: expected conflict, got ${result.status}`);
+          same(result.events[0]?.batch, append.batch, "first batch of the tail");
+        }
+        same(dataOf((await readThread(context, id)).events), ["a", "~b", "c"], "events");
+      }
     },
   },
   {

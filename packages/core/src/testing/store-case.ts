@@ -3,6 +3,8 @@ import type { Append, AppendResult, StoredEvent, ThreadRead, ThreadRow, ThreadSt
 /** What a case works with. Threads and owners have new names each time, so a store may keep what others wrote. */
 export interface StoreCaseContext {
   readonly store: ThreadStore;
+  /** The same threads, as another server has them. */
+  readonly other: ThreadStore;
   /** Moves the store's clock, or really waits. */
   advance(ms: number): Promise<void>;
   /** True when `advance` costs no time: days may pass. */

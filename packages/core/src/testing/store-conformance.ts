@@ -1,6 +1,7 @@
 import type { ThreadStore } from "../store/thread-store.ts";
 import { appendCases } from "./store-append-cases.ts";
 import type { StoreCase, StoreCaseContext } from "./store-case.ts";
+import { faultCases } from "./store-fault-cases.ts";
 import { followCases } from "./store-follow-cases.ts";
 import { leaseCases } from "./store-lease-cases.ts";
 import { readCases } from "./store-read-cases.ts";
@@ -10,6 +11,11 @@ export type { StoreCase } from "./store-case.ts";
 /** A store under test and what belongs to it. */
 export interface StoreUnderTest {
   readonly store: ThreadStore;
+  /**
+   * The same threads as another server has them: a store of its own, over a client of its own. Let its notifications get
+   * lost where you can, because followers may not depend on them. Without it the suite takes `store` for both.
+   */
+  readonly other?: ThreadStore | undefined;
   /** Moves the store's clock. Leave it out where that is impossible: the suite then really waits. */
   advance?(ms: number): Promise<void> | void;
   close(): Promise<void> | void;
@@ -30,7 +36,13 @@ export interface StoreConformanceOptions {
 }
 
 /** Every rule of the store contract, for runners of your own. */
-export const storeCases: readonly StoreCase[] = [...appendCases, ...leaseCases, ...readCases, ...followCases];
+export const storeCases: readonly StoreCase[] = [
+  ...appendCases,
+  ...leaseCases,
+  ...readCases,
+  ...followCases,
+  ...faultCases,
+];
 
 /**
  * Declares the tests that every ThreadStore must pass. A store that passes keeps threads as well as the
@@ -57,6 +69,7 @@ export async function runStoreCase(
   const control = new AbortController();
   const context: StoreCaseContext = {
     store: made.store,
+    other: made.other ?? made.store,
     patienceMs,
     canSkipTime: made.advance !== undefined,
     advance: async (ms) => {

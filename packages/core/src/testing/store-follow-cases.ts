@@ -76,6 +76,29 @@ export const followCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "what another server writes and removes reaches readers at once, and followers although they are not notified",
+    async run(context) {
+      const [id, removed, claimed] = [context.newId(), context.newId(), context.newId()];
+      for (const each of [id, removed]) await write(context, each, 0, ["0"]);
+      const next = later(readTo(context, follower(context, id, 1, context.signal), 1, 4));
+      const end = later(
+        nextType(context, follower(context, removed, 1, context.signal), "follower of what is removed"),
+      );
+      for (const at of [1, 2, 3]) {
+        await readThread(context, id, at);
+        same((await context.other.append(id, { at }, batch(context, [`${at}`]))).status, "ok", "append of the other");
+        same(dataOf((await readThread(context, id, at)).events), [`${at}`], "read");
+      }
+      await write(context, claimed, 0, ["~claim"], { lease: { driverId: "A", ttlMs: 60_000 } });
+      const held = batch(context, ["x"], { lease: { driverId: "B", ttlMs: 60_000 } });
+      same((await context.other.append(claimed, { at: 1 }, held)).status, "held", "the other's claim");
+      await context.other.remove(removed);
+      same(await context.store.read(removed), { gone: true }, "read of what the other removed");
+      same(dataOf(await next), ["1", "2", "3"], "events");
+      same(await end, "removed", "change");
+    },
+  },
+  {
     name: "a follower of a thread that does not exist yet sees it begin",
     async run(context) {
       const id = context.newId();
@@ -146,11 +169,14 @@ export const followCases: readonly StoreCase[] = [
     async run(context) {
       const id = context.newId();
       await trimmed(context, id);
-      same(
-        await nextType(context, follower(context, id, 1, context.signal), "follower before the base"),
-        "reset",
-        "change",
-      );
+      for (const after of [0, 1]) {
+        const change = await nextType(
+          context,
+          follower(context, id, after, context.signal),
+          "follower before the base",
+        );
+        same(change, "reset", `follower at ${after}`);
+      }
       same(
         dataOf(await readTo(context, follower(context, id, 2, context.signal), 2, 5)),
         ["c", "d", "~e"],

@@ -11,6 +11,7 @@ import {
   row,
   same,
   trimmed,
+  within,
   write,
 } from "./store-case.ts";
 
@@ -43,6 +44,7 @@ const HARD_TEXTS: readonly string[] = [
   // biome-ignore lint/suspicious/noTemplateCurlyInString: a placeholder that must stay one
   '"quotes \' \\" \\\\ ${x} $1 %s ? :name {id}"',
   `"${"\u2028\u2029\ufeff"}"`,
+  "raw: \u0000, \ud800 and \udc00 alone, \u0010 \u001f \u007f",
   "null",
   "true",
 ];
@@ -128,6 +130,16 @@ export const readCases: readonly StoreCase[] = [
       });
       same(read.events.length, HARD_TEXTS.length, "number of events");
       check((await readThread(context, id)).snapshot?.data === snapshot, "the snapshot's text changed");
+      const refused = await context.store.append(id, { at: 0 }, batch(context, ["x"]));
+      check(refused.status === "conflict", `append at 0: expected conflict, got ${refused.status}`);
+      const changes = context.store.follow(id, 0, context.signal)[Symbol.asyncIterator]();
+      const followed = await within(context, "follower at 0", changes.next());
+      check(!followed.done && followed.value.type === "events", "a follower got no events");
+      for (const events of [refused.events, followed.value.events]) {
+        events.forEach(({ data }, index) => {
+          check(data === HARD_TEXTS[index], `text ${index} changed for a loser or a follower: ${data}`);
+        });
+      }
     },
   },
   {

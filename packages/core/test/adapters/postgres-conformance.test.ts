@@ -34,6 +34,7 @@ function conform(name: string, open: () => Promise<Opened>): void {
       name,
       async () => ({
         store: postgresStore(opened.client),
+        other: postgresStore(opened.client, { listen: false }), // notifies nobody
         advance: async (ms) => void (await opened.moveClock(ms)),
         close: () => {},
       }),

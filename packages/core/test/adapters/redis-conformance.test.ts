@@ -20,16 +20,20 @@ function onServer(
   describe.skipIf(!isThere)(name, () => {
     let redis: RedisServer;
     let raw: Ioredis;
+    const elsewhere: Ioredis[] = [];
     const connected = new Map<ClientName, Connected>();
 
     beforeAll(async () => {
       redis = await start();
       raw = new Ioredis(redis.url);
+      await raw.acl("SETUSER", "mute", "on", "nopass", "~*", "+@all", "resetchannels");
+      const mute = redis.url.replace("://", "://mute:any@");
+      elsewhere.push(...[undefined, "ours:"].map((keyPrefix) => new Ioredis(mute, keyPrefix ? { keyPrefix } : {})));
       for (const client of clients) connected.set(client, await connect(client, redis));
     });
     afterAll(async () => {
       for (const { close } of connected.values()) await close();
-      raw?.disconnect();
+      for (const client of [raw, ...elsewhere]) client?.disconnect();
       await redis?.close();
     });
 
@@ -37,8 +41,11 @@ function onServer(
       const made = connected.get(client);
       if (!made) throw new Error(`${client} is not connected.`);
       const prefix = crypto.randomUUID();
+      const other = elsewhere[client.endsWith("with a key prefix") ? 1 : 0];
+      if (!other) throw new Error("There is no other server.");
       return {
         store: redisStore(made.client, { prefix }),
+        other: redisStore(other, { prefix }), // who may not publish notifies nobody
         advance: (ms) => age(raw, prefix, ms),
         close: () => undefined,
       };
@@ -58,7 +65,8 @@ async function age(raw: Ioredis, prefix: string, ms: number): Promise<void> {
 
 /** Of clients that differ in little, without the cases that are many commands of the same kind. */
 const lighter: typeof storeConformance = (name, makeStore, runner, options) => {
-  const many = /^(10,000|of 100|100 concurrent|many writers|followers that are dropped|what was written)/;
+  const many =
+    /^(10,000|of 100|100 concurrent|many writers|followers that are dropped|what was written|what another|faults injected: whoever)/;
   runner.describe(`store contract, lighter: ${name}`, () => {
     for (const each of storeCases) {
       if (!many.test(each.name)) runner.it(each.name, () => runStoreCase(each, makeStore, options), 60_000);

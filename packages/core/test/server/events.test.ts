@@ -4,7 +4,7 @@ import { tool } from "../../src/agent/tool.ts";
 import { projectEvent } from "../../src/protocol/project.ts";
 import { serialiseEvent } from "../../src/protocol/stored-event.ts";
 import { emptyThread } from "../../src/protocol/thread.ts";
-import { snapshotOf } from "../../src/server/thread-log.ts";
+import { serialiseState } from "../../src/protocol/upgrade-state.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { FollowChange, ThreadStore } from "../../src/store/thread-store.ts";
 import { call, calls, delay, say } from "../../src/testing/scripted-model.ts";
@@ -334,7 +334,7 @@ describe("a cursor that does not join on", () => {
       const at = thread.seq;
       thread = fold([{ ...rename, seq: at + 1 }], thread);
       const events = [{ control: true, data: serialiseEvent(rename) }];
-      await made.server.store.append(threadId, { at }, { batch: title, events, snapshot: snapshotOf(thread) });
+      await made.server.store.append(threadId, { at }, { batch: title, events, snapshot: serialiseState(thread) });
       snapshots.push(thread.seq);
     }
     const [base = 0] = snapshots; // the log is trimmed to the snapshot before the last

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import type { Append, FollowChange, StoredEvent, ThreadRead, ThreadStore } from "../../src/store/thread-store.ts";
+import type {
+  Append,
+  AppendResult,
+  FollowChange,
+  StoredEvent,
+  ThreadRead,
+  ThreadStore,
+} from "../../src/store/thread-store.ts";
 import { runStoreCase, storeCases } from "../../src/testing/store-conformance.ts";
 import { clockedMemoryStore } from "./clocked-memory-store.ts";
 
@@ -115,6 +122,63 @@ const broken: readonly Broken[] = [
       async append(id, position, append) {
         const result = await store.append(id, position, append);
         return result.status === "conflict" && result.head > 0 ? store.append(id, { at: result.head }, append) : result;
+      },
+    }),
+  },
+  {
+    rule: "of two copies of a batch under way the second is written behind the first",
+    seenBy: ["arrives three times at once"],
+    plant: (store) => {
+      const underWay = new Map<string, Promise<AppendResult>>();
+      return {
+        ...store,
+        async append(id, position, append) {
+          const first = underWay.get(append.batch);
+          if (first !== undefined) {
+            await first;
+            const read = await store.read(id);
+            return store.append(id, { at: read && "head" in read ? read.head : 0 }, append);
+          }
+          const result = store.append(id, position, append);
+          underWay.set(append.batch, result);
+          await tick();
+          underWay.delete(append.batch);
+          return result;
+        },
+      };
+    },
+  },
+  {
+    rule: "batch ids are kept of the last append only",
+    seenBy: ["has it in the log once", "with their batch"],
+    plant: (store) =>
+      withEvents(store, (events) =>
+        events.map((event) => (event.batch === events.at(-1)?.batch ? event : { ...event, batch: "" })),
+      ),
+  },
+  {
+    rule: "a batch is written again where its first answer was lost and others wrote behind it",
+    seenBy: ["has it in the log once"],
+    plant: (store) => ({
+      ...store,
+      async append(id, position, append) {
+        const result = await store.append(id, position, append);
+        if (result.status !== "conflict" || result.events[0]?.batch !== append.batch) return result;
+        const isLast = result.events.every((event) => event.batch === append.batch);
+        return isLast ? result : store.append(id, { at: result.head }, append);
+      },
+    }),
+  },
+  {
+    rule: "a control position beyond the head is taken for the last",
+    seenBy: ["at the head is a conflict"],
+    plant: (store) => ({
+      ...store,
+      async append(id, position, append) {
+        const read = await store.read(id);
+        const { head = 0, control = 0 } = read && "head" in read ? read : {};
+        const beyond = "atControl" in position && position.atControl > head;
+        return store.append(id, beyond ? { atControl: control } : position, append);
       },
     }),
   },
@@ -318,6 +382,27 @@ const broken: readonly Broken[] = [
       ),
   },
   {
+    rule: "half characters are replaced",
+    seenBy: ["exactly as it was"],
+    plant: (store) =>
+      withEvents(store, (events) =>
+        events.map((event) => ({ ...event, data: event.data.replace(/\p{Surrogate}/gu, "\ufffd") })),
+      ),
+  },
+  {
+    rule: "a follower's text is another than a reader's",
+    seenBy: ["exactly as it was"],
+    plant: (store) => ({
+      ...store,
+      follow: (id, after, signal) =>
+        mapChanges(store.follow(id, after, signal), (change) =>
+          change.type === "events"
+            ? { ...change, events: change.events.map((event) => ({ ...event, data: event.data.replace("\0", "") })) }
+            : change,
+        ),
+    }),
+  },
+  {
     rule: "text is trimmed",
     seenBy: ["exactly as it was"],
     plant: (store) => withEvents(store, (events) => events.map((event) => ({ ...event, data: event.data.trim() }))),
@@ -341,6 +426,82 @@ const broken: readonly Broken[] = [
         },
       };
     },
+  },
+  {
+    rule: "a follower hears only what its own server appends",
+    seenBy: ["although they are not notified"],
+    plant: (store) => {
+      const heads = new Map<string, number>();
+      let heard = (): void => undefined;
+      return {
+        ...store,
+        async append(id, position, append) {
+          const result = await store.append(id, position, append);
+          if (result.status === "ok") heads.set(id, result.head);
+          heard();
+          return result;
+        },
+        async *follow(id, after, signal) {
+          for await (const change of store.follow(id, after, signal)) {
+            while (change.type === "events" && (heads.get(id) ?? 0) < (change.events.at(-1)?.seq ?? 0)) {
+              await new Promise<void>((resolve) => {
+                heard = resolve;
+                signal.addEventListener("abort", () => resolve(), { once: true });
+              });
+              if (signal.aborted) return;
+            }
+            yield change;
+          }
+        },
+      };
+    },
+  },
+  {
+    rule: "a read is answered from what its own server wrote",
+    seenBy: ["reaches readers at once"],
+    plant: (store) => {
+      const cache = new Map<string, Read>();
+      return {
+        ...store,
+        read: async (id, after) =>
+          (after === undefined ? undefined : cache.get(`${id} ${after}`)) ?? store.read(id, after),
+        async append(id, position, append) {
+          const result = await store.append(id, position, append);
+          if (result.status === "ok") cache.set(`${id} ${result.head}`, await store.read(id, result.head));
+          return result;
+        },
+      };
+    },
+  },
+  {
+    rule: "a follower that comes back begins one event too late",
+    seenBy: ["breaks again and again"],
+    plant: (store) => {
+      const known = new Set<string>();
+      return {
+        ...store,
+        async *follow(id, after, signal) {
+          const again = known.has(id) && after > 0;
+          known.add(id);
+          for await (const change of store.follow(id, after, signal)) {
+            yield again && change.type === "events"
+              ? { ...change, events: change.events.filter(({ seq }) => seq !== after + 1) }
+              : change;
+          }
+        },
+      };
+    },
+  },
+  {
+    rule: "a cursor of 0 is taken for none",
+    seenBy: ["cursor that was trimmed away"],
+    plant: (store) => ({
+      ...store,
+      async *follow(id, after, signal) {
+        const read = after === 0 ? await store.read(id) : null;
+        yield* store.follow(id, read && "head" in read && read.snapshot ? read.snapshot.seq : after, signal);
+      },
+    }),
   },
   {
     rule: "a follower has a hole between reading and listening",
