@@ -14,12 +14,16 @@ const core: string = fileURLToPath(new URL("..", import.meta.url));
 /** Below the package, so that what is not bundled is found from there. */
 const cache: string = `${core}node_modules/.cache/mutants-${process.pid}/`;
 
+/** A module of tests with all of `src` that it reaches, as `buildFile` makes it. Its type is the caller's to know. */
+export async function buildModule(input: URL, name: string, replacement?: Replacement): Promise<unknown> {
+  return import(/* @vite-ignore */ pathToFileURL(await buildFile(input, name, replacement)).href);
+}
+
 /**
- * A module of tests with all of `src` that it reaches, one text of it replaced, or as it is. Its type is the caller's
- * to know.
+ * A module of tests with all of `src` that it reaches as one file, one text of it replaced, or as it is.
  * @throws when the text does not occur exactly once: the source moved on, and the mutant has to follow.
  */
-export async function buildModule(input: URL, name: string, replacement?: Replacement): Promise<unknown> {
+export async function buildFile(input: URL, name: string, replacement?: Replacement): Promise<string> {
   let replaced = 0;
   const mutator: Plugin = {
     name: "replace-one-text",
@@ -46,7 +50,7 @@ export async function buildModule(input: URL, name: string, replacement?: Replac
   await build.write({ file, format: "esm" });
   await build.close();
   if (replacement && replaced !== 1) throw new Error(`${replacement.file} is not part of the code under test.`);
-  return import(/* @vite-ignore */ pathToFileURL(file).href);
+  return file;
 }
 
 export function removeBuilds(): Promise<void> {

@@ -783,8 +783,19 @@ const ROWS: readonly Row[] = [
     expected: { type: "call-model", run: "r", turn: 1, attempt: 2 },
   },
   {
+    is: "17: it was cut off twice, and requests have no limit",
+    events: [...begun, turnStarted(), turnStarted(1, 2)],
+    expected: { type: "call-model", run: "r", turn: 1, attempt: 3 },
+  },
+  {
+    is: "17: it was cut off as often as a model may fail, and requests have no limit",
+    events: [...begun, turnStarted(), turnStarted(1, 2), turnStarted(1, 3)],
+    expected: { type: "end", run: "r", outcome: "failed", code: "model-failed" },
+  },
+  {
     is: "17: it was cut off twice",
     events: [...begun, turnStarted(), turnStarted(1, 2)],
+    me: { budgetLeftMs: 60_000 },
     expected: { type: "end", run: "r", outcome: "failed", code: "request-too-short" },
   },
   {

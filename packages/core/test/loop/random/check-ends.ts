@@ -61,7 +61,8 @@ function checkOutcome(run: RunFacts, ended: EventOf<"run-ended">, fail: Fail): v
 
 function checkFailed(run: RunFacts, { code }: EventOf<"run-ended">, fail: Fail): void {
   const last = run.turns.at(-1);
-  if (code === "request-too-short" && last?.open === true && last.cuts > 0) return;
+  const isCut = code === "request-too-short" || code === "model-failed";
+  if (isCut && last?.open === true && last.cuts > 0) return;
   if (code === "hook-failed" && last?.judged?.verdict === "failed") return;
   if (last?.ended || last?.failed.at(-1)?.error.code !== code) fail("ends", "it failed for no reason");
 }
