@@ -38,6 +38,11 @@ export function bench(args) {
   return run(process.execPath, ["--expose-gc", "bench/run.mjs", ...args]);
 }
 
+export function load(args) {
+  install();
+  return run(process.execPath, ["bench/load.mjs", ...args]);
+}
+
 function freshOutput() {
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });

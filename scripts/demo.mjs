@@ -11,7 +11,7 @@ const keys = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AI_GATEWAY_API_KEY", "OPEN
 
 /** Installs, starts the demo on a free port and stays until it ends. With `--production` on a build, else in dev. */
 export async function demo(args = []) {
-  install();
+  install("--filter", "demo..."); // not the runtimes that only tests need
   const isBuilt = args.includes("--production");
   if (isBuilt) {
     const code = run(process.execPath, ["node_modules/next/dist/bin/next", "build"], { cwd: app });
@@ -34,6 +34,7 @@ export async function demo(args = []) {
 /** Says where the conversations are, and so whether they outlive the server. */
 function threadsLine({ TOOLRUN_STORE, DATABASE_URL, PGLITE_DIR }) {
   if (TOOLRUN_STORE === "memory") return "in memory (TOOLRUN_STORE): they end with the server.";
+  if (TOOLRUN_STORE === "redis" || TOOLRUN_STORE === "upstash") return `in ${TOOLRUN_STORE} (TOOLRUN_STORE).`;
   const where = DATABASE_URL ? "in DATABASE_URL" : `in ${PGLITE_DIR || "apps/demo/.data"}`;
   return `${where}. They are still there after a restart.`;
 }

@@ -35,8 +35,8 @@ export function run(command, args, options = {}) {
 /** Runs the pinned pnpm, installed or not. */
 export const pnpm = (...args) => run("npx", ["-y", packageManager.split("+")[0], ...args]);
 
-export function install() {
-  const code = pnpm("install", "--frozen-lockfile");
+export function install(...only) {
+  const code = pnpm("install", "--frozen-lockfile", ...only);
   if (code !== 0) process.exit(code);
 }
 

@@ -3,7 +3,8 @@
 //   npm test            install, check and test everything
 //   npm run test:long   the unit tests with their long variants
 //   npm run bench       the benchmarks
-import { bench, test, testInner, testLong } from "./check.mjs";
+//   npm run load        many runs, threads and followers on Redis and Postgres
+import { bench, load, test, testInner, testLong } from "./check.mjs";
 import { demo } from "./demo.mjs";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
@@ -12,11 +13,11 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1);
 }
 
-const commands = { demo, test, "test-inner": testInner, "test:long": testLong, bench };
+const commands = { demo, test, "test-inner": testInner, "test:long": testLong, bench, load };
 const [name, ...rest] = process.argv.slice(2);
 const command = commands[name];
 if (!command) {
-  console.error("usage: node scripts/run.mjs demo|test|test:long|bench");
+  console.error("usage: node scripts/run.mjs demo|test|test:long|bench|load");
   process.exit(2);
 }
 process.exitCode = await command(rest);

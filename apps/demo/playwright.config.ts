@@ -47,8 +47,13 @@ export default defineConfig({
     ...ports.scripted.map((port, index) =>
       server(port, `scripted-${index}`, { TOOLRUN_MODEL: "scripted", TOOLRUN_SCRIPT_DELAY_MS: "5" }),
     ),
-    // The same build with a real provider package, whose server the tests are: e2e/openai.spec.ts.
-    server(ports.openai, "openai", { OPENAI_API_KEY: "test", OPENAI_BASE_URL: `http://127.0.0.1:${ports.model}/v1` }),
+    // The same build with a real provider package, whose server the tests are: e2e/openai.spec.ts. And with the endpoints
+    // of e2e/conformance.spec.ts.
+    server(ports.openai, "openai", {
+      OPENAI_API_KEY: "test",
+      OPENAI_BASE_URL: `http://127.0.0.1:${ports.model}/v1`,
+      TOOLRUN_CONFORMANCE: "1",
+    }),
   ],
 });
 

@@ -204,7 +204,7 @@ test("TOOLRUN_STORE names the store: the demo's own, or memory, or a mistake tha
   vi.stubEnv("TOOLRUN_STORE", "memory");
   expect(threadStore()).toHaveProperty("append");
   vi.stubEnv("TOOLRUN_STORE", "mongodb");
-  expect(threadStore).toThrow('TOOLRUN_STORE is "mongodb": use "http" or "memory".');
+  expect(threadStore).toThrow('TOOLRUN_STORE is "mongodb": use "http", "redis", "upstash" or "memory".');
 });
 
 describe("restarting the server", () => {

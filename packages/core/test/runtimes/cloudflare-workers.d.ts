@@ -1,0 +1,3 @@
+declare module "cloudflare:workers" {
+  export function waitUntil(work: Promise<unknown>): void;
+}
