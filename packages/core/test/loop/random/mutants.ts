@@ -53,8 +53,8 @@ export const mutants: readonly Mutant[] = [
   {
     off: "allow beats ask",
     file: "agent/judge-call.ts",
-    from: "if (asked || (!allowed && !free)) {",
-    to: "if (!allowed && (asked || !free)) {",
+    from: "if (!asked && !denied && (allowed || free))",
+    to: "if (allowed || (!asked && !denied && free))",
     breaks: ["refused"],
   },
   {
@@ -79,17 +79,17 @@ export const mutants: readonly Mutant[] = [
     breaks: ["refused"],
   },
   {
+    off: "the calls of one answer each spend the same use of a grant",
+    file: "loop/judge-calls.ts",
+    from: "if (calls.length > 1 && grants.some(({ uses }) => uses !== undefined)) return oneByOne(calls, grants, judge);",
+    to: "if (calls.length > 999) return oneByOne(calls, grants, judge);",
+    breaks: ["refused"],
+  },
+  {
     off: "a grant whose time is over goes on",
     file: "protocol/grant.ts",
     from: "expiresAt > now &&",
     to: "",
-    breaks: ["refused"],
-  },
-  {
-    off: "a denied tool does not ask",
-    file: "agent/judge-call.ts",
-    from: "if (!asked && !denied && (allowed || free))",
-    to: "if (!asked && (allowed || free))",
     breaks: ["refused"],
   },
   {
@@ -232,13 +232,13 @@ export const mutants: readonly Mutant[] = [
     file: "loop/run-loop.ts",
     from: "thread = commit.thread;\n          continue;",
     to: "thread = commit.thread;\n          effects.start(intents, proposal.thread, mayStartUntil);\n          continue;",
-    breaks: ["once", "settles"],
+    breaks: ["once", "settles", "heard"],
   },
   {
     off: "a decision about another step counts",
     file: "server/decide.ts",
-    from: "if (decision.digest !== ask.digest) {",
-    to: 'if (decision.digest === "") {',
+    from: "if (rest.digest !== ask.digest) {",
+    to: 'if (rest.digest === "") {',
     breaks: ["answered", "approved"],
   },
   {

@@ -195,12 +195,61 @@ export const regressions: Readonly<Record<string, Plan>> = {
     answers: [calls(0, 1)],
   }),
 
+  "an approval for a number of calls is used up": calmPlan(
+    { tools: [calmTool({ approval: "ask-key" })], answers: [calls(0), calls(0), calls(0), calls(0)] },
+    [{ after: 0, do: "approve", pick: 0, scope: "run", all: false }],
+  ),
+
+  "an approval for a number of calls is used up, also within one answer": calmPlan(
+    { tools: [calmTool({ approval: "ask-key" })], answers: [calls(0), calls(0, 0, 0)] },
+    [{ after: 0, do: "approve", pick: 0, scope: "run", all: false }],
+  ),
+
+  "an approval for a while is over": calmPlan(
+    {
+      tools: [calmTool({ approval: "ask-key" })],
+      answers: [calls(0), answer({ type: "text", text: "Done." }), calls(0)],
+    },
+    [
+      { after: 0, do: "approve", pick: 0, scope: "thread", all: false },
+      { after: 40_000, do: "send", text: "More", deny: false, when: "now" },
+    ],
+  ),
+
+  "what was approved for the run asks again once its tool is denied": calmPlan(
+    { tools: [calmTool({ approval: "ask", schema: "any" })], answers: [amounts(1, 2), amounts(1)] },
+    [
+      { after: 0, do: "approve", pick: 0, scope: "run", all: false },
+      { after: 60, do: "deny", pick: 0, stop: null, reason: null, scope: null },
+    ],
+  ),
+
+  "what was approved for good asks again once that is taken back": calmPlan(
+    {
+      tools: [calmTool({ approval: "ask-soon" })],
+      answers: [calls(0), answer({ type: "text", text: "Done." }), calls(0)],
+    },
+    [
+      { after: 0, do: "approve", pick: 0, scope: "thread", all: false },
+      { after: 60, do: "revoke", pick: 0 },
+      { after: 60, do: "send", text: "More", deny: false, when: "now" },
+    ],
+  ),
+
   "a condition that answers with an empty text does not stop": calmPlan({
     stopWhen: ["text"],
     tools: [calmTool()],
     answers: [calls(0)],
   }),
 };
+
+/** Asks for a call of the first tool with each amount. */
+function amounts(...list: readonly number[]): Plan["agent"]["answers"][number] {
+  const parts = list.map((amount) => {
+    return { type: "call" as const, id: `a${amount}`, tool: 0, input: JSON.stringify({ amount }) };
+  });
+  return answer(...parts);
+}
 
 function limits(): Plan["agent"]["limits"] {
   return { turns: 10, calls: 100, tokens: null, timeMs: 300_000, repeats: null, failures: null, depth: 3 };
