@@ -1,9 +1,9 @@
 // First byte over loopback HTTP: a node:http server with a web handler behind it, and a client that keeps its connection.
-import { Agent, createServer, request } from "node:http";
-import { Readable } from "node:stream";
+import { Agent, request } from "node:http";
 import { median } from "./limit/measure.mjs";
 import { makePlan } from "./limit/plan.mjs";
 import { floor } from "./limit/server-limit.mjs";
+import { serve } from "./serve.mjs";
 import { endpointOf } from "./toolrun.mjs";
 
 const plan = makePlan({ deltas: 20 });
@@ -13,9 +13,8 @@ const COUNT = 400;
 /** Milliseconds from a request to the first byte of its stream; for toolrun also from the message that began the run. */
 export async function firstBytes(subject) {
   const handler = subject === "floor" ? () => floor.respond(plan) : handlerOf(endpointOf(plan).toolrun);
-  const server = createServer((incoming, outgoing) => void answer(handler, incoming, outgoing));
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const client = { port: server.address().port, agent: new Agent({ keepAlive: true, maxSockets: 1 }) };
+  const server = await serve(handler);
+  const client = { port: server.port, agent: new Agent({ keepAlive: true, maxSockets: 1 }) };
   const stream = [];
   const message = [];
   for (let index = 0; index < WARM + COUNT; index++) {
@@ -27,22 +26,12 @@ export async function firstBytes(subject) {
     stream.push(firstAt - posted);
     message.push(firstAt - started);
   }
-  server.closeAllConnections();
   server.close();
   return { stream: median(stream), message: median(message) };
 }
 
 function handlerOf(toolrun) {
   return (request) => (request.method === "GET" ? toolrun.GET(request) : toolrun.POST(request));
-}
-
-async function answer(handler, incoming, outgoing) {
-  const { method, url, headers } = incoming;
-  const body = method === "POST" ? { body: Readable.toWeb(incoming), duplex: "half" } : {};
-  const response = await handler(new Request(`http://${headers.host}${url}`, { method, headers, ...body }));
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  for await (const chunk of response.body) outgoing.write(chunk);
-  outgoing.end();
 }
 
 async function postMessage(client, key) {

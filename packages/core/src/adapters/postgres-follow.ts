@@ -73,8 +73,7 @@ export function followPostgres(
     const ask = (): Promise<FollowRead> => readAfter(cursor);
     const question = isAlone ? ask() : joined.shared(String(cursor), ask);
     const answer = await unlessOver<{ read: FollowRead } | { error: unknown }>((resolve) => {
-      const late = new ToolRunError("unavailable", "The database did not answer in time; try again.");
-      abandon = { since, now: () => resolve({ error: late }) };
+      abandon = { since, now: () => resolve({ error: unanswered() }) };
       question.then(
         (value) => resolve({ read: value }),
         (error: unknown) => resolve({ error }),
@@ -146,6 +145,10 @@ export function followPostgres(
     }
   };
   return oneByOne(step, end);
+}
+
+function unanswered(): ToolRunError {
+  return new ToolRunError("unavailable", "The database did not answer in time; try again.");
 }
 
 function endOf(read: FollowRead): number | "removed" | undefined {

@@ -82,6 +82,7 @@ function nodeRedisLink(client: NodeRedisClient): RedisLink {
 
 /** What a duplicate of a node-redis client has beside commands. */
 interface NodeRedisCopy extends Emitter {
+  readonly isReady: boolean;
   connect(): Promise<unknown>;
   subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
   unsubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
@@ -89,14 +90,24 @@ interface NodeRedisCopy extends Emitter {
 }
 
 function nodeRedisSubscriber(copy: NodeRedisCopy, listener: Listener): Subscriber {
+  let isClosed = false;
   const onMessage = (message: string, channel: string): void => listener.onMessage(channel, message);
-  report(copy, ["reconnecting", "end"], listener);
+  const onState: Listener["onState"] = (state) => {
+    if (!isClosed) listener.onState(state);
+  };
+  report(copy, ["reconnecting", "end"], { ...listener, onState });
   const connected = copy.connect();
   connected.catch(() => undefined); // whoever subscribes gets it
   return {
     subscribe: (channel) => connected.then(() => copy.subscribe(channel, onMessage)),
     unsubscribe: (channel) => connected.then(() => copy.unsubscribe(channel, onMessage)),
-    close: () => quietly(() => copy.destroy()),
+    close() {
+      isClosed = true;
+      const destroy = (): void => quietly(() => copy.destroy());
+      if (copy.isReady) return destroy();
+      // Destroyed on its way, node-redis arrives all the same, and keeps a connection that nobody closes.
+      for (const arrival of ["ready", "error"]) copy.on(arrival, destroy);
+    },
   };
 }
 
