@@ -5,5 +5,5 @@ export const GUEST_COOKIE = "guest";
 export function guestOf(request: Request): { id: string; name: string } | null {
   const cookies = request.headers.get("cookie") ?? "";
   const id = new RegExp(`(?:^|;\\s*)${GUEST_COOKIE}=([\\w-]{8,64})`).exec(cookies)?.[1];
-  return id ? { id, name: "You" } : null;
+  return id ? { id, name: `Guest ${id.slice(0, 4)}` } : null;
 }

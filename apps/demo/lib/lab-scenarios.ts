@@ -35,6 +35,13 @@ function answer(told: Told): ScriptedTurn {
   }
   if (/bank/i.test(text)) return last ? said(last, "I imported") : call("importBank", { month: "May" });
   if (/where/i.test(text)) return whereScenario(told);
+  if (/clear out/i.test(text)) return clearScenario(told);
+  if (/mail/i.test(text)) return mailScenario(told);
+  if (/give back/i.test(text)) return giveBackScenario(told);
+  if (/courier/i.test(text)) {
+    const seconds = Number(/\d+/.exec(text)?.[0] ?? 90);
+    return last ? said(last, "the courier is") : call("bookCourier", { price: 12.5, seconds });
+  }
   if (/research/i.test(text)) {
     const prompt = "Order 1042 was charged twice. Find out and put it right.";
     return last ? said(last, "the researcher says") : [say("I ask the researcher."), call("research", { prompt })];
@@ -63,6 +70,41 @@ function whereScenario({ lastUserText, results }: Told): ScriptedTurn {
   const precise = /exact/i.test(lastUserText);
   const look = call("whereAmI", { precise });
   return /twice/i.test(lastUserText) ? calls(look, look) : look;
+}
+
+/** Three calls of one answer: two that move money, and one that cannot be undone. */
+function clearScenario({ results }: Told): ScriptedTurn {
+  if (results.length > 0) {
+    const count = (status: ScriptedResult["status"]): number => results.filter((each) => each.status === status).length;
+    return say(`${count("succeeded")} of 3 done, ${count("not-run")} not run.`);
+  }
+  return [
+    say("Two customers get money back, and one order can go."),
+    ...[
+      calls(
+        call("giveBack", { orderId: "1008", amount: 12 }),
+        call("giveBack", { orderId: "1009", amount: 15.5 }),
+        call("deleteOrder", { orderId: "1013" }),
+      ),
+    ].flat(),
+  ];
+}
+
+/** Another text each time: what is remembered goes by whom it is for. */
+function mailScenario({ messages, results }: Told): ScriptedTurn {
+  const [mail] = results;
+  if (mail) return said(mail, "it is done:");
+  const letter = messages.filter(({ role }) => role === "tool").length + 1;
+  return call("sendMail", { to: "mia@shop.example", text: `Letter ${letter}: your parcel is on its way.` });
+}
+
+/** Denied, it tries to get through with less. */
+function giveBackScenario({ results }: Told): ScriptedTurn {
+  const last = results.at(-1);
+  if (last?.status === "succeeded") return said(last, "this went back:");
+  if (results.length > 1) return say("Then I leave it.");
+  const amount = results.length === 0 ? 49.9 : 20;
+  return [say(last ? "Then less, perhaps?" : "I would give it back."), call("giveBack", { orderId: "1042", amount })];
 }
 
 /** The researcher's own model: looks, gives money back, and says what became of it. */

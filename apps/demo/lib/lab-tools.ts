@@ -104,9 +104,45 @@ export const whereAmI = browserTool({
 export const giveBack = tool({
   title: "Give money back",
   description: "Give back what was paid for an order, in EUR.",
-  inputSchema: z.object({ orderId: z.string().meta({ title: "Order" }), amount: z.number().positive() }),
+  inputSchema: z.object({
+    orderId: z.string().meta({ title: "Order" }),
+    amount: z
+      .number()
+      .positive()
+      .refine((amount) => amount <= 100, "At most 100.00 EUR can be given back.") // no schema says so: only the server
+      .meta({ title: "Amount (EUR)" }),
+  }),
   approval: { ask: { reason: "Moves money" } },
   execute: async ({ orderId, amount }) => ({ orderId, givenBack: amount }),
+});
+
+export const deleteOrder = tool({
+  title: "Delete order",
+  description: "Delete an order and everything about it.",
+  inputSchema: z.object({ orderId: z.string().meta({ title: "Order" }) }),
+  destructive: true,
+  execute: async ({ orderId }) => ({ orderId, deleted: true }),
+});
+
+export const sendMail = tool({
+  title: "Send mail",
+  description: "Send a mail to a customer.",
+  inputSchema: z.object({ to: z.email(), text: z.string().meta({ title: "Text" }) }),
+  approval: ({ to }) => ({
+    ask: {
+      scopes: ["once", "run", "thread"],
+      grant: { key: to, label: `Mails to ${to}`, uses: 5, forMs: 3_600_000 },
+    },
+  }),
+  execute: async ({ to, text }) => `“${text}” went to ${to}`,
+});
+
+export const bookCourier = tool({
+  title: "Book a courier",
+  description: "Book a courier at a price that holds for some seconds.",
+  inputSchema: z.object({ price: z.number(), seconds: z.int().min(1).max(600).meta({ title: "Price holds (s)" }) }),
+  approval: ({ seconds }) => ({ ask: { editable: false, scopes: ["once"], expiresInMs: seconds * 1_000 } }),
+  execute: async ({ price }) => ({ booked: true, price }),
 });
 
 export const findPayments = tool({

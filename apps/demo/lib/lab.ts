@@ -15,6 +15,8 @@ export function createLab(): ToolRun {
     agent,
     store: memoryStore({ shared: true }),
     identify: guestOf,
+    // Who has the address may look on; only who began it may act. The list stays everybody's own.
+    authorize: ({ user, action, owner }) => action === "read" || user.id === owner,
     onError: (error, { reference }) => console.error(reference, String(error)), // tools here fail on purpose: a line each
   });
 }

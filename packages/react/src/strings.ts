@@ -1,4 +1,7 @@
 const by = (who: string | null): string => (who === null ? "" : ` by ${who}`);
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
 const s = (count: number): string => (count === 1 ? "" : "s");
 
 /** Every word the components show or speak, in English. Functions make plurals and sentences. */
@@ -54,6 +57,9 @@ export const en = {
   sending: "Sending…",
   requestedAt: (time: string): string => `Requested ${time}`,
   expiresIn: (span: string): string => `expires in ${span}`,
+  keepWaiting: (span: string): string => `Keep waiting ${span}`,
+  deniedBefore: (who: string | null): string =>
+    who === null ? "This was denied before in this run." : `Denied before in this run by ${who}.`,
   readOnlyViewer: "Waiting for someone who may decide.",
   refused: "Not sent.",
   noArguments: "No arguments",
@@ -62,7 +68,32 @@ export const en = {
   denyReasons: ["Not now", "Wrong target", "Ask me first"] as readonly string[], // another language may offer more
   denyNow: "Deny",
   denyAndStop: "Deny and stop",
+  denyRemember: "Don't ask again in this conversation",
   back: "Back",
+
+  remember: "Don't ask again…",
+  rememberTitle: "Approve, and don't ask again",
+  forRun: "For this run",
+  forThread: "For this conversation",
+  sameArguments: "the same arguments",
+  covers: (what: string, limits: string): string => `Covers: ${what}${limits === "" ? "" : `, ${limits}`}.`,
+  usesLeft: (uses: number): string => `up to ${uses} more time${s(uses)}`,
+  forPeriod: (span: string): string => `for ${span}`,
+
+  grants: (count: number): string => `${count} remembered decision${s(count)}`,
+  noGrants: "Nothing is remembered.",
+  allowed: "Allowed",
+  refusedAlways: "Denied",
+  exactly: "With exactly these arguments",
+  inRun: "for this run",
+  inThread: "for this conversation",
+  used: (used: number, uses: number | undefined): string =>
+    uses === undefined ? `used ${used} time${s(used)}` : `used ${used} of ${uses} time${s(uses)}`,
+  until: (time: string): string => `until ${time}`,
+  decidedBy: (who: string | null, time: string): string => (who === null ? time : `by ${who}, ${time}`),
+  revoke: "Revoke",
+  revokeOf: (what: string): string => `Revoke: ${what}`,
+  showGrant: "Show it",
 
   editing: (title: string): string => `${title}: editing`,
   reset: "Reset",
@@ -140,7 +171,11 @@ export const en = {
   retriedBy: (who: string | null): string => `Run again${by(who)}`,
   skippedBy: (who: string | null): string => `Skipped${by(who)}`,
   expiredAt: (time: string): string => `Expired at ${time}. It was not run, and the assistant was told.`,
-  autoApproved: "Approved by an earlier decision",
+  autoApproved: (who: string | null): string =>
+    who === null ? "Approved by an earlier decision." : `Approved earlier by ${who}.`,
+  autoDenied: (who: string | null, reason: string | undefined): string =>
+    `${who === null ? "Denied by an earlier decision" : `Denied earlier by ${who}`}${reason ? `: ${reason}` : "."}`,
+  along: "(together with another step)",
   you: "you",
 
   showAll: (characters: number): string => `Show all (${characters.toLocaleString("en")} characters)`,
@@ -199,6 +234,8 @@ export const en = {
   announceApproved: (title: string): string => `${title} approved.`,
   announceDenied: (title: string, who: string | null): string => `${title} denied${by(who)}.`,
   announceExpired: (title: string): string => `Approval expired. ${title} was not run.`,
+  announceExpires: (title: string, span: string): string => `${title} expires in ${span}.`,
+  announceExtended: (title: string, span: string): string => `${title}: waits ${span} from now.`,
   announceFailed: (title: string, message: string): string => `${title} failed: ${message}`,
   announceReply: (text: string): string => `Assistant replied: ${text}`,
   fullReply: "Full reply in conversation.",
@@ -216,7 +253,19 @@ export const en = {
   /** A clock that runs: never fractions. */
   seconds: (ms: number): string => wholeSeconds(ms),
   minutes: (ms: number): string => `${Math.ceil(ms / 60_000)} min`,
-  time: (at: number): string => new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }),
+  /** A length that was set, exactly: `90 s`, `10 min`, `1 h`, `7 days`. */
+  period: (ms: number): string => {
+    if (ms > day && ms % day === 0) return `${ms / day} days`;
+    if (ms % hour === 0) return `${ms / hour} h`;
+    return ms % minute === 0 ? `${ms / minute} min` : `${Math.ceil(ms / 1000)} s`;
+  },
+  /** A moment, with its day unless that is today. */
+  time: (at: number): string => {
+    const date = new Date(at);
+    const isToday = date.toDateString() === new Date().toDateString();
+    const on = isToday ? {} : ({ day: "numeric", month: "short" } as const);
+    return date.toLocaleString("en-GB", { ...on, hour: "2-digit", minute: "2-digit" });
+  },
 };
 
 function wholeSeconds(ms: number): string {

@@ -1,11 +1,32 @@
-import type { ActionResult, Ask } from "toolrun";
+import type { ActionResult, Ask, Grant } from "toolrun";
 import { answered, type LabRun, runOf, said } from "./run-of.ts";
-import { lookedUp, noon, stepOf, waitingOf } from "./step-of.ts";
+import { dana, decided, lookedUp, noon, stepOf, waitingOf } from "./step-of.ts";
 
 const question = said("Refund order 1042, the customer was charged twice.");
 const found = "Order 1042 was charged twice. I would refund one charge.";
 const refuse = (result: Omit<Extract<ActionResult, { ok: false }>, "ok">) => (): Promise<ActionResult> =>
   Promise.resolve({ ok: false, ...result });
+
+function grantOf(grantId: string, given: Partial<Grant>): Grant {
+  return {
+    ...{ grantId, seq: 1, verdict: "allow", tool: "refundOrder", path: [], input: { orderId: "1042", amount: 49.9 } },
+    ...{ used: 0, scope: "thread", by: { id: "lab" }, at: noon },
+    ...given,
+  };
+}
+
+const grants: readonly Grant[] = [
+  grantOf("all", { label: "Refunds of order 1042", used: 2, uses: 5, expiresAt: Date.now() + 3_600_000 }),
+  grantOf("exact", { scope: "run", used: 1, by: dana }),
+  grantOf("never", { verdict: "deny", input: { orderId: "1013", amount: 900 }, reason: "Never this much." }),
+];
+
+const byGrant = [
+  stepOf("one", { grantId: "all", summary: "20.00 EUR of order 1042", startedAt: noon, endedAt: noon + 900 }),
+  stepOf("two", { grantId: "exact", startedAt: noon, endedAt: noon + 900 }),
+  stepOf("three", { grantId: "gone", startedAt: noon, endedAt: noon + 900 }),
+  stepOf("four", { grantId: "never", status: "not-run", reason: "blocked", input: { orderId: "1013", amount: 900 } }),
+];
 
 const archive = (id: string, orderId: string) =>
   waitingOf(
@@ -80,7 +101,44 @@ export const decisionStates: Readonly<Record<string, () => LabRun>> = {
         issues: [{ path: ["amount"], message: "At most 49.90 can be refunded." }],
       }),
     }),
-  expiring: () => runOf([question, answered(waitingOf("refund", {}, { expiresAt: Date.now() + 9 * 60_000 }))]),
+  expiring: () =>
+    runOf([question, answered(waitingOf("refund", {}, { expiresAt: Date.now() + 9 * 60_000, extendMs: 600_000 }))]),
+  "expires soon": () =>
+    runOf([question, answered(waitingOf("refund", {}, { expiresAt: Date.now() + 45_000, extendMs: 60_000 }))]),
+  rememberable: () =>
+    runOf([
+      question,
+      answered(
+        waitingOf(
+          "refund",
+          {},
+          {
+            scopes: ["once", "run", "thread"],
+            grant: { label: "Refunds of order 1042, whatever the amount", uses: 5, forMs: 3_600_000 },
+          },
+        ),
+      ),
+    ]),
+  "denied before": () =>
+    runOf([
+      question,
+      answered(
+        stepOf("denied", {
+          status: "not-run",
+          reason: "denied",
+          decision: { ...decided("deny"), reason: "Ask Mia first." },
+        }),
+        "Then only a part of it?",
+        waitingOf(
+          "refund",
+          { input: { orderId: "1042", amount: 20 } },
+          { denied: { by: { id: "lab" }, at: noon, reason: "Ask Mia first." }, scopes: ["once", "run"] },
+        ),
+      ),
+    ]),
+  remembered: () => runOf([question, answered(...byGrant)], { grants }),
+  "remembered, viewer": () =>
+    runOf([question, answered(...byGrant)], { grants, access: { send: false, decide: false, remove: false } }),
   viewer: () =>
     runOf([question, answered(lookedUp, found, waitingOf("refund"))], {
       access: { send: false, decide: false, remove: false },

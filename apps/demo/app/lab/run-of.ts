@@ -40,6 +40,7 @@ export function runOf(messages: readonly ViewMessage[], given: Partial<LabRun> =
     answer: done,
     retry: done,
     skip: done,
+    extend: done,
     stop: done,
     continue: done,
     rename: done,

@@ -15,5 +15,12 @@ export const scenarios: Readonly<Record<string, LabScenario>> = {
   "pick one": { message: "Which colour for the door?", about: "The assistant asks, and one press is the answer." },
   connect: { message: "Import the bank statement of May", about: "A page must be visited before the tool can go on." },
   "where am I": { message: "Where am I?", about: "A tool that runs in your browser, once you allow it." },
+  "give back": {
+    message: "Give back order 1042",
+    about: "Edit it, or deny it: the assistant then tries a smaller sum.",
+  },
+  "mail Mia": { message: "Mail Mia", about: "An approval that can be remembered, and taken back." },
+  "clear out": { message: "Clear out old orders", about: "Three calls at once; one of them cannot be undone." },
+  courier: { message: "Book a courier", about: "An approval that runs out, unless you ask for more time." },
   research: { message: "Research order 1042", about: "A sub-agent with steps and an approval of its own." },
 };

@@ -64,6 +64,9 @@ function ofStep(
     const message = step.error?.message || strings.failed;
     return { text: strings.announceFailed(step.title, message), urgent: true };
   }
+  if (step.ask && before?.ask?.askedAt === step.ask.askedAt && before.ask.expiresAt !== step.ask.expiresAt) {
+    return { text: strings.announceExtended(step.title, strings.period(step.ask.extendMs ?? 0)), urgent: false };
+  }
   if (!step.decision || before?.decision) return undefined;
   const { action, via } = step.decision;
   if (action === "expire") return { text: strings.announceExpired(step.title), urgent: true };

@@ -5,6 +5,7 @@ import { useStepContext, whoDecided } from "../step/step-context.ts";
 import { type Announcement, announcements } from "./announcements.ts";
 import type { ChatRun } from "./chat-run.ts";
 import { useLost } from "./run-banner.tsx";
+import { useExpiry } from "./use-expiry.ts";
 
 const politeEveryMs = 1_500;
 const removeAfterMs = 1_000;
@@ -38,6 +39,11 @@ export function Announcer({ run }: { readonly run: ChatRun }): ReactNode {
     before.current = run;
     for (const announcement of said) say.current(announcement);
   }, [run]);
+
+  useExpiry(run, (title, leftMs, urgent) => {
+    const { strings } = latest.current;
+    say.current({ text: strings.announceExpires(title, strings.period(leftMs)), urgent });
+  });
 
   const lost = useLost(run);
   const wasLost = useRef(false);

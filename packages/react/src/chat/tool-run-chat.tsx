@@ -9,6 +9,7 @@ import { Announcer } from "./announcer.tsx";
 import type { ChatRun } from "./chat-run.ts";
 import { Composer } from "./composer.tsx";
 import { hasFinePointer, headingAfter, nextHeading } from "./focus.ts";
+import { GrantsBar, showGrant } from "./grants-bar.tsx";
 import { PendingBar } from "./pending-bar.tsx";
 import { RunBanner } from "./run-banner.tsx";
 import { Suggestions } from "./suggestions.tsx";
@@ -63,28 +64,46 @@ function Chat<Agent>(props: ToolRunChatProps<Agent> & { readonly run: UseToolRun
   const root = useRef<HTMLDivElement>(null);
   const scroller = useRef<HTMLElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
+  const bar = useRef<HTMLDetailsElement>(null);
   const me = useMe(run, props.user?.id);
   useDocumentTitle(run, strings);
 
-  const { approve, deny, answer, retry, skip, browserSteps, clockOffsetMs } = run;
+  const { approve, deny, answer, retry, skip, extend, browserSteps, clockOffsetMs, grants } = run;
   const canDecide = run.access.decide;
+  const [leave] = useState(() => (step?: AnyStep): void => {
+    const heading = step && headingAfter(scroller.current, step.id);
+    const target = heading ?? (hasFinePointer() ? field.current : null) ?? scroller.current;
+    target?.focus({ preventScroll: target === scroller.current });
+  });
   const context = useMemo((): StepContextValue => {
-    const leave = (step: AnyStep): void => {
-      const heading = headingAfter(scroller.current, step.id);
-      const target = heading ?? (hasFinePointer() ? field.current : null) ?? scroller.current;
-      target?.focus({ preventScroll: target === scroller.current });
-    };
     return {
       strings,
       me,
       clockOffsetMs,
       browserSteps,
-      actions: canDecide ? { approve, deny, answer, retry, skip } : null,
+      actions: canDecide ? { approve, deny, answer, retry, skip, extend } : null,
+      grants,
+      onShowGrant: (grantId) => showGrant(bar.current, grantId),
       slots: props.steps as StepSlots | undefined, // a slot is only ever given steps of the tool it is named after
       onDecided: leave,
       onFocusLost: leave,
     };
-  }, [strings, me, clockOffsetMs, browserSteps, canDecide, approve, deny, answer, retry, skip, props.steps]);
+  }, [
+    strings,
+    me,
+    clockOffsetMs,
+    browserSteps,
+    canDecide,
+    grants,
+    leave,
+    approve,
+    deny,
+    answer,
+    retry,
+    skip,
+    extend,
+    props.steps,
+  ]);
 
   const review = (back: boolean): void => {
     const heading = nextHeading(scroller.current, back);
@@ -122,6 +141,7 @@ function Chat<Agent>(props: ToolRunChatProps<Agent> & { readonly run: UseToolRun
         data-phase={run.phase}
       >
         {props.title ? <header className="tr-header">{props.title}</header> : null}
+        <GrantsBar run={run} bar={bar} onFocusLost={() => leave()} />
         <Transcript run={run} scroller={scroller} empty={suggestions}>
           {props.children}
         </Transcript>

@@ -6,7 +6,7 @@ type Decidable<Given extends { readonly status: string }> = Given &
 
 /** The actions of a thread, typed by its agent's tools. */
 export interface TypedActions<Agent = RegisteredAgent>
-  extends Omit<ThreadActions, "approve" | "deny" | "answer" | "retry" | "skip"> {
+  extends Omit<ThreadActions, "approve" | "deny" | "answer" | "retry" | "skip" | "extend"> {
   /** Approves what is on screen; with `input` the person's version of it, typed where the step is narrowed. */
   approve<Given extends Step<Agent>>(
     step: Decidable<Given>,
@@ -28,4 +28,6 @@ export interface TypedActions<Agent = RegisteredAgent>
   retry<Given extends Step<Agent>>(step: Decidable<Given>): Promise<ActionResult>;
   /** Goes on without an interrupted step. */
   skip<Given extends Step<Agent>>(step: Decidable<Given>): Promise<ActionResult>;
+  /** "Keep waiting": gives a question that runs out its time again. */
+  extend<Given extends Step<Agent>>(step: Decidable<Given>): Promise<ActionResult>;
 }

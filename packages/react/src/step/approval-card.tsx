@@ -1,12 +1,15 @@
 "use client";
 
 import { type KeyboardEvent, type ReactNode, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
-import type { ActionResult, AnyStep, Json } from "toolrun";
+import type { ActionResult, AnyStep, ApproveOptions } from "toolrun";
 import { ApprovalFacts } from "./approval-facts.tsx";
 import { DenyForm } from "./deny-form.tsx";
 import { toFields } from "./fields.ts";
+import { coverOf } from "./grant-words.ts";
+import { HiddenNotice } from "./hidden-notice.tsx";
 import { Icon } from "./icon.tsx";
 import { SchemaForm } from "./schema-form.tsx";
+import { ScopeForm } from "./scope-form.tsx";
 import { useStepContext } from "./step-context.ts";
 import { useAsk } from "./use-ask.ts";
 import { countHidden } from "./visible-text.tsx";
@@ -17,18 +20,19 @@ export interface ApprovalCardProps {
 }
 
 /**
- * A step that waits for a person: the exact arguments, and three ways to answer. Nothing is claimed before the server
+ * A step that waits for a person: the exact arguments, and the ways to answer. Nothing is claimed before the server
  * said so, and no key or click decides that was not meant for this card.
  */
 export function ApprovalCard({ step, className }: ApprovalCardProps): ReactNode {
   const { strings, actions } = useStepContext();
   const { card, busy, fresh, refusal, decide } = useAsk(step);
-  const [mode, setMode] = useState<"view" | "edit" | "deny">("view");
+  const [mode, setMode] = useState<"view" | "edit" | "deny" | "scope">("view");
   const [reason, setReason] = useState("");
   const [revealed, setRevealed] = useState(false);
   const revealButton = useRef<HTMLButtonElement>(null);
   const editButton = useRef<HTMLButtonElement>(null);
   const denyButton = useRef<HTMLButtonElement>(null);
+  const scopeButton = useRef<HTMLButtonElement>(null);
   const returnTo = useRef<{ readonly current: HTMLElement | null }>(undefined);
   const id = useId();
 
@@ -39,12 +43,14 @@ export function ApprovalCard({ step, className }: ApprovalCardProps): ReactNode 
   const unread = hidden > 0 && !revealed;
   const canEdit = editable !== false && fields.some((field) => !field.locked);
 
-  const approve = (input?: Json): Promise<ActionResult> =>
-    decide(() => actions?.approve(step, input === undefined ? undefined : { input }) ?? viewer());
-  const tryApprove = (): void => {
+  const canRemember = step.ask?.scopes?.some((scope) => scope !== "once") ?? false;
+
+  const approve = (options?: ApproveOptions): Promise<ActionResult> =>
+    decide(() => actions?.approve(step, options) ?? viewer());
+  const tryApprove = (options?: ApproveOptions): void => {
     if (busy || fresh) return;
     if (unread) revealButton.current?.focus();
-    else void approve();
+    else void approve(options);
   };
   // In the commit that takes the form away, so that focus is on the page itself for no moment.
   useLayoutEffect(() => {
@@ -86,17 +92,7 @@ export function ApprovalCard({ step, className }: ApprovalCardProps): ReactNode 
     >
       <ApprovalFacts step={step} id={id} editing={mode === "edit"} fields={fields} />
       {hidden > 0 ? (
-        <div className="tr-notice" data-tone="warn">
-          <Icon name="warn" />
-          <p>
-            <strong>{strings.hiddenCharacters(hidden)}.</strong> {strings.hiddenExplained}{" "}
-            {revealed ? null : (
-              <button ref={revealButton} type="button" className="tr-link" onClick={() => setRevealed(true)}>
-                {strings.reveal}
-              </button>
-            )}
-          </p>
-        </div>
+        <HiddenNotice count={hidden} revealed={revealed} onReveal={() => setRevealed(true)} button={revealButton} />
       ) : null}
       {refusal === undefined || mode === "edit" ? null : (
         <p role="alert" className="tr-notice" data-tone="danger">
@@ -112,7 +108,7 @@ export function ApprovalCard({ step, className }: ApprovalCardProps): ReactNode 
             aria-disabled={busy || fresh || unread || undefined}
             aria-keyshortcuts="A"
             data-busy={busy || unread || undefined}
-            onClick={tryApprove}
+            onClick={() => tryApprove()}
           >
             {busy ? strings.sending : step.destructive ? strings.approveDestructive(step.title) : strings.approveOnce}
           </button>
@@ -138,6 +134,17 @@ export function ApprovalCard({ step, className }: ApprovalCardProps): ReactNode 
           >
             {strings.deny}
           </button>
+          {canRemember ? (
+            <button
+              ref={scopeButton}
+              type="button"
+              className="tr-button tr-quiet"
+              aria-disabled={busy || undefined}
+              onClick={() => busy || setMode("scope")}
+            >
+              {strings.remember}
+            </button>
+          ) : null}
         </div>
       ) : null}
       {actions && mode === "edit" ? (
@@ -154,7 +161,7 @@ export function ApprovalCard({ step, className }: ApprovalCardProps): ReactNode 
                 ? strings.approveDestructive(step.title)
                 : strings.approveOnce
           }
-          onSubmit={(edited, changes) => approve(changes === 0 ? undefined : edited)}
+          onSubmit={(input, changes) => approve(changes === 0 ? undefined : { input })}
           onBack={() => back(editButton)}
         />
       ) : null}
@@ -163,11 +170,21 @@ export function ApprovalCard({ step, className }: ApprovalCardProps): ReactNode 
           busy={busy}
           reason={reason}
           onReason={setReason}
-          onDeny={({ stop }) => {
+          cover={coverOf({ ...step.ask?.grant, uses: undefined }, strings)} // a denial is not used up
+          onDeny={(options) => {
             const given = reason.trim() === "" ? {} : { reason: reason.trim() };
-            if (!busy) void decide(() => actions.deny(step, stop ? { ...given, stop } : given));
+            if (!busy) void decide(() => actions.deny(step, { ...given, ...options }));
           }}
           onBack={() => back(denyButton)}
+        />
+      ) : null}
+      {actions && mode === "scope" ? (
+        <ScopeForm
+          step={step}
+          busy={busy}
+          held={unread}
+          onApprove={(scope) => tryApprove({ scope })}
+          onBack={() => back(scopeButton)}
         />
       ) : null}
     </div>

@@ -5,7 +5,8 @@ import type { AnyStep } from "toolrun";
 import { Deadline } from "./deadline.tsx";
 import type { Field } from "./fields.ts";
 import { Icon } from "./icon.tsx";
-import { useStepContext } from "./step-context.ts";
+import { useStepContext, whoDecided } from "./step-context.ts";
+import { Moment } from "./time.tsx";
 import { isRecord, KeyList, ValueView } from "./value-view.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
@@ -47,6 +48,7 @@ export function ApprovalFacts({ step, id, editing, fields }: ApprovalFactsProps)
           <VisibleText text={step.summary} />
         </p>
       ) : null}
+      <DeniedBefore step={step} />
       {step.ask?.prompt ? (
         <p dir="auto">
           <VisibleText text={step.ask.prompt} />
@@ -59,6 +61,32 @@ export function ApprovalFacts({ step, id, editing, fields }: ApprovalFactsProps)
       ) : null}
       {editing ? null : <Arguments step={step} fields={fields} />}
     </>
+  );
+}
+
+/** The model asks for a tool again that a person denied: that is worth knowing before saying yes. */
+function DeniedBefore({ step }: { readonly step: AnyStep }): ReactNode {
+  const context = useStepContext();
+  const denied = step.ask?.denied;
+  if (!denied) return null;
+  return (
+    <div className="tr-notice" data-tone="muted">
+      <Icon name="block" />
+      <p>
+        {context.strings.deniedBefore(whoDecided(denied, context))}{" "}
+        <span className="tr-muted tr-tabular">
+          <Moment at={denied.at} words={(time) => time} />
+        </span>
+        {denied.reason ? (
+          <>
+            <br />
+            <q dir="auto">
+              <VisibleText text={denied.reason} />
+            </q>
+          </>
+        ) : null}
+      </p>
+    </div>
   );
 }
 

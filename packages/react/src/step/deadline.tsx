@@ -2,10 +2,11 @@
 
 import type { ReactNode } from "react";
 import type { AnyStep } from "toolrun";
+import { KeepWaiting } from "./keep-waiting.tsx";
 import { useStepContext } from "./step-context.ts";
 import { Moment, useNow } from "./time.tsx";
 
-/** Since when a step waits, and until when it does. */
+/** Since when a step waits, until when it does, and a way to make it wait longer. */
 export function Deadline({ step }: { readonly step: AnyStep }): ReactNode {
   const { strings, clockOffsetMs = 0 } = useStepContext();
   const expiresAt = step.ask?.expiresAt;
@@ -16,9 +17,12 @@ export function Deadline({ step }: { readonly step: AnyStep }): ReactNode {
     <span className="tr-when">
       <Moment at={step.ask.askedAt} words={strings.requestedAt} />
       {/* Minutes until the last one: a clock that counts down all the time only presses. */}
-      {left === undefined
-        ? null
-        : ` · ${strings.expiresIn(left > 60_000 ? strings.minutes(left) : strings.seconds(left))}`}
+      {left === undefined ? null : (
+        <span className="tr-left" data-soon={left <= 60_000 || undefined}>
+          {strings.expiresIn(left > 60_000 ? strings.minutes(left) : strings.seconds(left))}
+        </span>
+      )}
+      <KeepWaiting step={step} />
     </span>
   );
 }

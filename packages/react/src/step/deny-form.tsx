@@ -1,21 +1,27 @@
 "use client";
 
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import type { DenyOptions } from "toolrun";
 import { useStepContext } from "./step-context.ts";
+import { VisibleText } from "./visible-text.tsx";
 
 export interface DenyFormProps {
   readonly busy: boolean;
   readonly reason: string;
   readonly onReason: (reason: string) => void;
-  readonly onDeny: (options: { readonly stop: boolean }) => void;
+  /** What a denial that is remembered covers. */
+  readonly cover: string;
+  readonly onDeny: (options: Omit<DenyOptions, "reason">) => void;
   readonly onBack: () => void;
 }
 
-/** One line for the reason; Enter denies. To end the run as well is a button of its own. */
-export function DenyForm({ busy, reason, onReason, onDeny, onBack }: DenyFormProps): ReactNode {
+/** One line for the reason; Enter denies. To end the run as well is a button of its own, to remember it a box. */
+export function DenyForm({ busy, reason, onReason, cover, onDeny, onBack }: DenyFormProps): ReactNode {
   const { strings } = useStepContext();
   const id = useId();
+  const [remembers, setRemembers] = useState(false);
   const field = useRef<HTMLInputElement>(null);
+  const scope = remembers ? ({ scope: "thread" } as const) : {};
   useEffect(() => {
     field.current?.focus();
     field.current?.form?.scrollIntoView?.({ block: "nearest" });
@@ -25,7 +31,7 @@ export function DenyForm({ busy, reason, onReason, onDeny, onBack }: DenyFormPro
       className="tr-form"
       onSubmit={(event) => {
         event.preventDefault();
-        onDeny({ stop: false });
+        onDeny(scope);
       }}
       onKeyDown={(event) => {
         if (event.key === "Escape") {
@@ -62,6 +68,20 @@ export function DenyForm({ busy, reason, onReason, onDeny, onBack }: DenyFormPro
           ))}
         </div>
       </div>
+      <div>
+        <label className="tr-check">
+          <input
+            type="checkbox"
+            checked={remembers}
+            aria-describedby={`${id}cover`}
+            onChange={(event) => setRemembers(event.target.checked)}
+          />
+          {strings.denyRemember}
+        </label>
+        <p id={`${id}cover`} className="tr-field-notes" dir="auto" hidden={!remembers}>
+          <VisibleText text={cover} />
+        </p>
+      </div>
       <div className="tr-actions">
         <button type="submit" className="tr-button tr-strong" aria-disabled={busy || undefined}>
           {busy ? strings.sending : strings.denyNow}
@@ -70,7 +90,7 @@ export function DenyForm({ busy, reason, onReason, onDeny, onBack }: DenyFormPro
           type="button"
           className="tr-button"
           aria-disabled={busy || undefined}
-          onClick={() => onDeny({ stop: true })}
+          onClick={() => onDeny({ ...scope, stop: true })}
         >
           {strings.denyAndStop}
         </button>

@@ -48,9 +48,7 @@ function DecisionLines({ step }: { readonly step: AnyStep }): ReactNode {
   const { strings } = context;
   const { decision, earlier } = step;
   const decisions = decision ? [...earlier, decision] : earlier;
-  if (decisions.length === 0) {
-    return step.grantId ? <p className="tr-line tr-muted">{strings.autoApproved}</p> : null;
-  }
+  if (decisions.length === 0) return step.grantId ? <ByGrant step={step} grantId={step.grantId} /> : null;
   return decisions.map((each) => (
     <p key={`${each.digest} ${each.at}`} className="tr-line tr-muted">
       {each.action === "expire" ? (
@@ -65,11 +63,12 @@ function DecisionLines({ step }: { readonly step: AnyStep }): ReactNode {
 function decisionWords(step: AnyStep, decision: Decision, context: StepContextValue): string {
   const { strings } = context;
   const who = whoDecided(decision, context);
+  const along = decision.grantId ? ` ${strings.along}` : "";
   switch (decision.action) {
     case "approve":
-      return strings.approvedBy(who, countChanges(step, decision));
+      return strings.approvedBy(who, countChanges(step, decision)) + along;
     case "deny":
-      return strings.deniedBy(who, decision.reason);
+      return strings.deniedBy(who, decision.reason) + along;
     case "retry":
       return strings.retriedBy(who);
     case "skip":
@@ -78,6 +77,25 @@ function decisionWords(step: AnyStep, decision: Decision, context: StepContextVa
       if (decision.kind === "browser") return strings.ranInBrowser;
       return strings.answeredBy(who, briefly(decision.value));
   }
+}
+
+/** Nobody was asked: whose earlier decision it was, and where that is listed. */
+function ByGrant({ step, grantId }: { readonly step: AnyStep; readonly grantId: string }): ReactNode {
+  const context = useStepContext();
+  const { strings, grants, onShowGrant } = context;
+  const grant = grants?.find((each) => each.grantId === grantId);
+  const who = whoDecided(grant, context);
+  const words = step.reason === "blocked" ? strings.autoDenied(who, grant?.reason) : strings.autoApproved(who);
+  return (
+    <p className="tr-line tr-muted">
+      <VisibleText text={words} />{" "}
+      {grant && onShowGrant ? (
+        <button type="button" className="tr-link" onClick={() => onShowGrant(grantId)}>
+          {strings.showGrant}
+        </button>
+      ) : null}
+    </p>
+  );
 }
 
 /** An answer that fits in the line; a longer one is in the details. */

@@ -1,11 +1,11 @@
 "use client";
 
 import { type Context, createContext, type ReactNode, useContext } from "react";
-import type { AnyStep, Decision, ThreadActions, ThreadSnapshot } from "toolrun";
+import type { Actor, AnyStep, Grant, ThreadActions, ThreadSnapshot } from "toolrun";
 import { en, type Strings } from "../strings.ts";
 
 /** What the cards can do with a step; `useToolRun` returns an object that fits. */
-export type StepActions = Pick<ThreadActions<AnyStep>, "approve" | "deny" | "answer" | "retry" | "skip">;
+export type StepActions = Pick<ThreadActions<AnyStep>, "approve" | "deny" | "answer" | "retry" | "skip" | "extend">;
 
 /** Draws the result of a step; `null` leaves it to the default card. */
 export type StepSlots = Readonly<Record<string, ((step: AnyStep) => ReactNode) | undefined>>;
@@ -22,6 +22,10 @@ export interface StepContextValue {
   readonly slots?: StepSlots | undefined;
   /** Who does the browser tools that wait: this tab, or another one of this browser. */
   readonly browserSteps?: ThreadSnapshot["browserSteps"] | undefined;
+  /** What is remembered: a step that ran by it says whose decision it was. */
+  readonly grants?: readonly Grant[] | undefined;
+  /** Called in the handler of a press: shows a remembered decision. */
+  readonly onShowGrant?: ((grantId: string) => void) | undefined;
   /** Called in the handler of a decision: moves focus on, because the focused button is about to go away. */
   readonly onDecided?: ((step: AnyStep) => void) | undefined;
   /** A card that was focused went away without this person's doing: focus must not fall to the page. */
@@ -37,7 +41,10 @@ export function useStepContext(): StepContextValue {
 }
 
 /** Whose decision it was, in words: "you", a name, or null where nothing is known. */
-export function whoDecided(decision: Decision | null, { me, strings }: StepContextValue): string | null {
+export function whoDecided(
+  decision: { readonly by?: Actor | undefined } | null | undefined,
+  { me, strings }: Pick<StepContextValue, "me" | "strings">,
+): string | null {
   const by = decision?.by;
   if (!by) return null;
   return by.id === me ? strings.you : (by.name ?? null);

@@ -1,11 +1,10 @@
 "use client";
 
-import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import type { ActionResult, AnyStep } from "toolrun";
 import { useStepContext } from "./step-context.ts";
-
-/** Clicks on a card that came up under the pointer a moment ago were meant for something else. */
-const settleMs = 500;
+import { useFocusLost } from "./use-focus-lost.ts";
+import { useFresh } from "./use-fresh.ts";
 
 export interface AskState {
   readonly card: RefObject<HTMLDivElement | null>;
@@ -28,13 +27,8 @@ export function useAsk(step: AnyStep): AskState {
   const card = useRef<HTMLDivElement>(null);
   const inFlight = useRef<Promise<ActionResult> | null>(null);
   const [posting, setPosting] = useState(false);
-  const [fresh, setFresh] = useState(true);
+  const fresh = useFresh();
   const [refusal, setRefusal] = useState<string>();
-
-  useEffect(() => {
-    const timer = setTimeout(() => setFresh(false), settleMs);
-    return () => clearTimeout(timer);
-  }, []);
 
   useEffect(() => {
     if (!card.current || !onSeen || typeof IntersectionObserver === "undefined") return;
@@ -48,17 +42,8 @@ export function useAsk(step: AnyStep): AskState {
     return () => observer.disconnect();
   }, [step.id, onSeen]);
 
-  // Settled from elsewhere while it had focus: the layout cleanup still sees the focused element.
-  const lost = useRef(() => {});
-  useEffect(() => {
-    lost.current = () => onFocusLost?.(step);
-  });
-  useLayoutEffect(() => {
-    const element = card.current;
-    return () => {
-      if (element?.contains(document.activeElement)) queueMicrotask(() => lost.current());
-    };
-  }, []);
+  // Settled from elsewhere while it had focus.
+  useFocusLost(card, () => onFocusLost?.(step));
 
   return {
     card,

@@ -29,6 +29,7 @@ for (const each of run.pending) {
   void run.deny(each, { reason: "no", stop: true });
   void run.retry(each);
   void run.skip(each);
+  void run.extend(each);
   void run.answer(each, { value: 1 });
   void run.answer(each, { error: "denied by the person" });
 }
@@ -46,6 +47,8 @@ if (step.tool === "refundOrder" && step.status === "succeeded") {
   void run.approve(step);
   // @ts-expect-error nor denied
   void run.deny(step, "late");
+  // @ts-expect-error nor given more time
+  void run.extend(step);
 }
 if (step.tool === "refundOrder" && step.status === "waiting") {
   void run.approve(step, { input: { orderId: "1042", amount: 20 } });

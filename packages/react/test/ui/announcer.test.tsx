@@ -3,7 +3,7 @@ import type { AnyStep } from "toolrun";
 import { expect, test } from "vitest";
 import { Announcer } from "../../src/chat/announcer.tsx";
 import type { ChatRun } from "../../src/chat/chat-run.ts";
-import { at, calmClock, messageOf, runOf, saidOf, settle, stepOf, waitingOf } from "./fixtures.tsx";
+import { accepting, at, calmClock, messageOf, runOf, saidOf, settle, stepOf, waitingOf } from "./fixtures.tsx";
 
 calmClock();
 const asked = waitingOf({ id: "one" });
@@ -106,4 +106,30 @@ test("a connection is spoken of when it was lost for three seconds, and when it 
     "status: Connection lost, reconnecting.",
     "status: Reconnected.",
   ]);
+});
+
+test("a minute before the end is said, ten seconds before it interrupts, and more time is confirmed", async () => {
+  const until = (expiresAt: number): ChatRun =>
+    running("Hm", waitingOf({ id: "one" }, { expiresAt, extendMs: 600_000 }));
+  expect(await heard(until(Date.now() + 64_000))).toEqual(["status: Refund order expires in 1 min."]);
+  expect(await heard(until(Date.now() + 14_000))).toEqual(["alert: Refund order expires in 10 s."]);
+  expect(await heard(until(Date.now() + 100_000_000), until(Date.now() + 2 ** 32))).toEqual([
+    "status: Refund order: waits 10 min from now.",
+  ]);
+});
+
+test("what a browser does is not warned of", async () => {
+  const ask = { kind: "browser", digest: "", askedAt: at, expiresAt: at + 64_000 } as const;
+  expect(await heard(running("Hm", stepOf({ id: "one", status: "waiting", ask })))).toEqual([]);
+});
+
+test("when a question has run out, the chat looks at once", async () => {
+  const refresh = accepting();
+  const asking = waitingOf({ id: "one" }, { expiresAt: Date.now() + 3_000 });
+  const run = { ...running("Hm", asking), refresh } as const;
+  render(<Announcer run={run} />);
+  await act(async () => settle(2_900));
+  expect(refresh).not.toHaveBeenCalled();
+  await act(async () => settle(500));
+  expect(refresh).toHaveBeenCalledTimes(1);
 });

@@ -52,7 +52,7 @@ export function waitingOf(given: Partial<AnyStep> = {}, ask: Partial<NonNullable
 }
 
 type Action = Mock<(...given: unknown[]) => Promise<ActionResult>>;
-export type Actions = Readonly<Record<"approve" | "deny" | "answer" | "retry" | "skip", Action>>;
+export type Actions = Readonly<Record<"approve" | "deny" | "answer" | "retry" | "skip" | "extend", Action>>;
 
 /** An action that the server takes. */
 export function accepting(): Action {
@@ -61,7 +61,7 @@ export function accepting(): Action {
 
 export function actionsOf(result: ActionResult = { ok: true }): Actions {
   const action = (): Action => vi.fn(() => Promise.resolve(result));
-  return { approve: action(), deny: action(), answer: action(), retry: action(), skip: action() };
+  return { approve: action(), deny: action(), answer: action(), retry: action(), skip: action(), extend: action() };
 }
 
 /** Renders one card past the moment in which nothing decides. */
@@ -156,6 +156,8 @@ export function runOf(messages: readonly ViewMessage[], given: Partial<ChatRun> 
     answer: done,
     retry: done,
     skip: done,
+    extend: done,
+    revoke: done,
     stop: done,
     continue: done,
     refresh: done,

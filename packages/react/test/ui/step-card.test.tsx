@@ -86,7 +86,7 @@ const states: readonly (readonly [string, AnyStep, RegExp])[] = [
     /Skipped by you/,
   ],
   ["blocked", stepOf({ status: "not-run", reason: "blocked" }), /Blocked/],
-  ["allowed by a grant", stepOf({ grantId: "g" }), /Approved by an earlier decision/],
+  ["allowed by a grant", stepOf({ grantId: "g" }), /Approved by an earlier decision\./],
 ];
 
 test.each(states)("a step that is %s says so in words, and is accessible", async (_, step, words) => {
