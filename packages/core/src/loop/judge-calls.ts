@@ -38,7 +38,8 @@ export function judgeCalls(
   options: LoopContext,
 ): Drafts | Promise<Drafts> {
   const agent = agentFor(thread, run, options.agent);
-  const grants = liveGrants(thread.grants, pathOf(thread, run), options.clock.now());
+  const all = thread.grants;
+  const grants = all.length > 0 ? liveGrants(all, pathOf(thread, run), options.clock.now()) : all;
   const judge = (call: Call, left: Thread["grants"]): Drafts | Promise<Drafts> =>
     overLimit(run, call, thread, options.agent) ?? judgeOne(run, call, agent, thread, left, options);
   if (calls.length > 1 && grants.some(({ uses }) => uses !== undefined)) return oneByOne(calls, grants, judge);

@@ -48,7 +48,6 @@ export interface Covered {
 
 /** The grants that still count at this time, for one agent's tools. */
 export function liveGrants(grants: readonly Grant[], path: readonly string[], now: number): readonly Grant[] {
-  if (grants.length === 0) return grants;
   const wanted = JSON.stringify(path);
   return grants.filter(
     ({ expiresAt = Number.POSITIVE_INFINITY, uses = Number.POSITIVE_INFINITY, used, ...grant }) =>
