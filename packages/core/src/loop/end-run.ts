@@ -1,7 +1,7 @@
 import type { Rules } from "../agent/rules.ts";
 import { addUsage } from "../protocol/add-usage.ts";
 import type { EventDraft } from "../protocol/event.ts";
-import { parentOf, textOf } from "../protocol/read-thread.ts";
+import { effectSoFar, parentOf, textOf } from "../protocol/read-thread.ts";
 import type { Call, Run, Thread, Turn } from "../protocol/thread.ts";
 import { isSettled, turnsOf } from "../protocol/thread.ts";
 import type { Json, LimitName, Usage } from "../protocol/values.ts";
@@ -129,7 +129,7 @@ function closeCall(run: Run, call: Call): EventDraft[] {
     const message = "The run ended while it ran; it may have had an effect.";
     return [{ ...base, outcome: "failed", error: { code: "stopped", message }, effect: "unknown" }];
   }
-  return [{ ...base, outcome: "not-run", reason: "stopped", effect: "none" }];
+  return [{ ...base, outcome: "not-run", reason: "stopped", effect: effectSoFar(call) }];
 }
 
 /** The answer of the last turn alone; empty when the model still asked for tools, unless the app ended it there. */

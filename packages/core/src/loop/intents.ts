@@ -1,7 +1,7 @@
 import type { Agent, AnswerRules } from "../agent/agent.ts";
 import { copyJson, wellFormed } from "../protocol/copy-json.ts";
 import type { EventDraft } from "../protocol/event.ts";
-import { askDigest } from "../protocol/read-thread.ts";
+import { askDigest, effectSoFar } from "../protocol/read-thread.ts";
 import type { Call, Run, Thread } from "../protocol/thread.ts";
 import type { Json, LimitFollows, LimitName } from "../protocol/values.ts";
 import type { Action } from "./action.ts";
@@ -151,7 +151,7 @@ export function expireEvents(run: Run, call: Call): readonly EventDraft[] {
   const digest = call.ask?.digest ?? call.digest;
   return [
     { type: "decision-recorded", runId, callId, action: "expire", via: "clock", digest, key: "", bodyHash: "" },
-    { type: "call-settled", runId, callId, outcome: "not-run", reason: "expired", effect: "none" },
+    { type: "call-settled", runId, callId, outcome: "not-run", reason: "expired", effect: effectSoFar(call) },
   ];
 }
 

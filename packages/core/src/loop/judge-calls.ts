@@ -7,7 +7,7 @@ import { digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import type { Denial } from "../protocol/grant.ts";
 import { liveGrants } from "../protocol/grant.ts";
-import { pathOf } from "../protocol/read-thread.ts";
+import { effectSoFar, pathOf } from "../protocol/read-thread.ts";
 import type { Call, Run, Thread } from "../protocol/thread.ts";
 import { rootOf } from "../protocol/thread.ts";
 import { agentFor } from "./agent-for.ts";
@@ -189,6 +189,6 @@ function blocked(run: Run, call: Call, reason: string, by: Judgement["by"], gran
   const { callId, digest } = call;
   return [
     { type: "call-judged", runId, callId, verdict: "deny", by, digest, reason: wellFormed(reason), grantId },
-    { type: "call-settled", runId, callId, outcome: "not-run", reason: "blocked", effect: "none" },
+    { type: "call-settled", runId, callId, outcome: "not-run", reason: "blocked", effect: effectSoFar(call) },
   ];
 }

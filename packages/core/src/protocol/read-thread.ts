@@ -51,6 +51,17 @@ function findInRun(run: Run, callId: string): { run: Run; turn: Turn; call: Call
   return undefined;
 }
 
+/**
+ * What a call that starts no more may have done. An attempt that failed, or was cut off, leaves that open; one that
+ * asked a person on its way had done nothing yet.
+ */
+export function effectSoFar(call: Call): "unknown" | "none" {
+  if (call.attempt === 0) return "none";
+  const kinds = [call.ask, call.decision, ...call.earlier].map((each) => each?.kind);
+  const hasAsked = kinds.includes("question") || kinds.includes("link");
+  return hasAsked && call.lastError === undefined && !kinds.includes("interrupted") ? "none" : "unknown";
+}
+
 /** When the first of the questions that are still open runs out. */
 export function nextExpiry(thread: Thread): number | undefined {
   const times = thread.active.flatMap((run) =>

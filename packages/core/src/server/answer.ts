@@ -5,6 +5,7 @@ import { givenResult } from "../loop/given-result.ts";
 import { inTime, RULE_MS } from "../loop/in-time.ts";
 import { canonicalJson } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
+import { effectSoFar } from "../protocol/read-thread.ts";
 import { viewStep } from "../protocol/step.ts";
 import type { Ask, Call, Run, Thread } from "../protocol/thread.ts";
 import type { Json } from "../protocol/values.ts";
@@ -31,7 +32,7 @@ export async function answerEvents(
   if (decision.action === "skip") {
     return [
       recorded(run, call, writer, decision, via),
-      { ...settled, outcome: "not-run", reason: "skipped", effect: "none" },
+      { ...settled, outcome: "not-run", reason: "skipped", effect: effectSoFar(call) },
     ];
   }
   if (decision.action !== "answer") {

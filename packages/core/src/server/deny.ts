@@ -1,4 +1,5 @@
 import type { EventDraft } from "../protocol/event.ts";
+import { effectSoFar } from "../protocol/read-thread.ts";
 import type { DecisionBody } from "../protocol/request-schema.ts";
 import type { Call, Run } from "../protocol/thread.ts";
 import { recorded } from "./recorded.ts";
@@ -28,8 +29,7 @@ export function denyEvents(
       callId: call.callId,
       outcome: "not-run",
       reason: interrupted ? "skipped" : "denied",
-      // Denied after an attempt, it is not known what that attempt did.
-      effect: interrupted || (call.ask?.kind === "approval" && call.attempt > 0) ? "unknown" : "none",
+      effect: effectSoFar(call),
     },
   ];
 }

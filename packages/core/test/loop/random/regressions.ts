@@ -236,6 +236,18 @@ export const regressions: Readonly<Record<string, Plan>> = {
     ],
   ),
 
+  "a run that ends after an attempt failed and its grant was taken back says that it may have had an effect": calmPlan(
+    {
+      tools: [calmTool({ approval: "ask", maxRetries: 1 }, { end: { type: "throw", value: "error" } })],
+      answers: [calls(0, 0)],
+    },
+    [
+      { after: 0, do: "approve", pick: 0, scope: "run", all: false },
+      { after: 0, do: "revoke", pick: 0 },
+      { after: 60, do: "stop", when: "now" },
+    ],
+  ),
+
   "a condition that answers with an empty text does not stop": calmPlan({
     stopWhen: ["text"],
     tools: [calmTool()],
