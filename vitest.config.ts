@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     dangerouslyIgnoreUnhandledErrors: false,
+    maxWorkers: "100%", // much of it waits: for stores, for servers that were killed, for leases
     projects: [
       {
         test: {

@@ -5,8 +5,8 @@ import { buildFile, removeBuilds } from "../build-mutant.ts";
 import { rehearse } from "./rehearse.ts";
 
 const long = process.env.TOOLRUN_LONG === "1";
-const seed = Number(process.env.TOOLRUN_SEED ?? Date.now() % 1_000_000);
-const size = long ? { watched: 150, unwatched: 50, killEveryMs: 900 } : { watched: 9, unwatched: 3, killEveryMs: 900 };
+const seed = Number(process.env.TOOLRUN_SEED ?? (long ? Date.now() % 1_000_000 : 1));
+const size = long ? { watched: 150, unwatched: 50, killEveryMs: 900 } : { watched: 5, unwatched: 2, killEveryMs: 900 };
 const hasRedisServer = await hasRedis("two servers on one Redis");
 
 let file = "";
