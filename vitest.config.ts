@@ -1,4 +1,7 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+
+const withReact18 = fileURLToPath(new URL("packages/react/test/react-18/node_modules/", import.meta.url));
 
 export default defineConfig({
   test: {
@@ -28,6 +31,23 @@ export default defineConfig({
           environment: "jsdom",
           globals: true,
           include: ["packages/react/test/**/*.test.{ts,tsx}"],
+        },
+      },
+      {
+        // The same tests with the oldest React that is promised; what imports React beside our code comes along.
+        resolve: {
+          alias: [
+            {
+              find: /^(react|react-dom|react-markdown|swr|@testing-library\/react)(?=\/|$)/,
+              replacement: `${withReact18}$1`,
+            },
+          ],
+        },
+        test: {
+          name: "react-18",
+          environment: "jsdom",
+          globals: true,
+          include: ["packages/react/test/**/*.test.tsx"],
         },
       },
       { test: { name: "demo", environment: "node", include: ["apps/demo/test/**/*.test.ts"] } },

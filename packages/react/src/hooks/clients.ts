@@ -1,4 +1,4 @@
-import type { ThreadClient } from "toolrun";
+import type { ThreadClient, WireOptions } from "toolrun";
 
 /**
  * The clients of this page, one per endpoint and thread, so that a chat and a badge share one stream.
@@ -6,6 +6,18 @@ import type { ThreadClient } from "toolrun";
  */
 const clients = new Map<string, WeakRef<ThreadClient>>();
 const listeners = new Set<() => void>();
+
+/** How each client is to reach its server. Not kept in a component: the one that made a client may never mount. */
+const wires = new WeakMap<ThreadClient, WireOptions>();
+
+/** What the latest renders of the components that hold the client said; a badge that says nothing changes nothing. */
+export function wireOf(client: ThreadClient): WireOptions {
+  return wires.get(client) ?? {};
+}
+
+export function setWire(client: ThreadClient, options: WireOptions): void {
+  wires.set(client, { ...wireOf(client), ...options });
+}
 
 /** The page's client of a thread, made when there is none. Without an id: of the thread to come. */
 export function clientFor(endpoint: string, threadId: string | undefined, make: () => ThreadClient): ThreadClient {

@@ -1,9 +1,18 @@
 "use client";
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useInsertionEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import useSWR, { useSWRConfig } from "swr";
 import type { RegisteredAgent, Step, ThreadClient, ThreadClientOptions, ThreadSnapshot, WireOptions } from "toolrun";
 import { createThreadClient } from "toolrun";
-import { clientFor, keepClient, onStoredThread, renewClient, storedThread, storeThread } from "./clients.ts";
+import {
+  clientFor,
+  keepClient,
+  onStoredThread,
+  renewClient,
+  setWire,
+  storedThread,
+  storeThread,
+  wireOf,
+} from "./clients.ts";
 import type { TypedActions } from "./typed-actions.ts";
 import { threadsKey } from "./use-threads.ts";
 
@@ -54,23 +63,19 @@ export function useToolRun<Agent = RegisteredAgent>(options: UseToolRunOptions<A
   const stored = useSyncExternalStore(onStoredThread, () => (isStored ? storedThread(endpoint) : undefined), nothing);
   const wanted = isStored ? stored : given;
 
-  const latest = useRef(options);
-  useEffect(() => {
-    latest.current = options;
-  });
-
   function make(threadId: string | undefined): ThreadClient {
-    const client = createThreadClient({
+    const client: ThreadClient = createThreadClient({
       endpoint,
       threadId,
       initial: threadId === undefined ? undefined : initial,
-      fetch: (input, init) => (latest.current.fetch ?? globalThis.fetch)(input, init),
+      fetch: (input, init) => (wireOf(client).fetch ?? globalThis.fetch)(input, init),
       headers: () => {
-        const { headers } = latest.current;
+        const { headers } = wireOf(client);
         return typeof headers === "function" ? headers() : (headers ?? {});
       },
       onThread: () => keepClient(endpoint, client),
     });
+    setWire(client, options);
     return client;
   }
   function hold(): Held {
@@ -86,6 +91,13 @@ export function useToolRun<Agent = RegisteredAgent>(options: UseToolRunOptions<A
     ({ client } = next);
     setHeld(next);
   }
+
+  const latest = useRef(options);
+  // Before anybody can press a button of this render: React 18 runs other effects later.
+  useInsertionEffect(() => {
+    latest.current = options;
+    setWire(client, options);
+  });
 
   const snapshot = useSyncExternalStore(client.subscribe, client.getSnapshot, client.getServerSnapshot);
   const { threadId, status, title, pending, connection } = snapshot;

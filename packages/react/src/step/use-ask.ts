@@ -25,7 +25,7 @@ export interface AskState {
 export function useAsk(step: AnyStep): AskState {
   const { strings, onDecided, onFocusLost, onSeen } = useStepContext();
   const card = useRef<HTMLDivElement>(null);
-  const inFlight = useRef<Promise<ActionResult> | null>(null);
+  const last = useRef<{ readonly step: AnyStep; readonly result: Promise<ActionResult> } | null>(null);
   const [posting, setPosting] = useState(false);
   const fresh = useFresh();
   const [refusal, setRefusal] = useState<string>();
@@ -51,20 +51,23 @@ export function useAsk(step: AnyStep): AskState {
     fresh,
     refusal,
     decide(send, stay = false) {
-      if (inFlight.current !== null) return inFlight.current; // twenty clicks are one decision
+      // Twenty clicks are one decision: while it is on its way, and until the step shows that it has arrived.
+      if (last.current && (posting || last.current.step === step)) return last.current.result;
       const settle = async (): Promise<ActionResult> => {
         setPosting(true);
         setRefusal(undefined);
         const sent = send();
         if (!stay) onDecided?.(step);
         const result = await sent;
-        inFlight.current = null;
         setPosting(false);
-        if (!result.ok) setRefusal(`${strings.refused} ${result.message}`);
+        if (result.ok) return result;
+        last.current = null;
+        setRefusal(`${strings.refused} ${result.message}`);
         return result;
       };
-      inFlight.current = settle();
-      return inFlight.current;
+      const result = settle();
+      last.current = { step, result };
+      return result;
     },
   };
 }
