@@ -67,6 +67,13 @@ export const benches = [
     times: 1.3,
   },
   {
+    name: "B4d arguments in 16,000 deltas of one character, beside 4,000",
+    unit: "µs/delta",
+    value: at("characters", "16000", "perDelta"),
+    limit: at("characters", "4000", "perDelta"),
+    times: 1.3,
+  },
+  {
     name: "B8 a turn of 248, beside one of 10",
     unit: "µs/turn",
     value: at("turnsOf", "long", "perTurn"),

@@ -1,5 +1,6 @@
 // What one process measures. Each returns numbers only; run.mjs sets them beside those of the limit.
 import { AsyncLocalStorage } from "node:async_hooks";
+import { argumentDeltas } from "./argument-deltas.mjs";
 import { firstBytes } from "./first-bytes.mjs";
 import { drain, heapNow } from "./limit/measure.mjs";
 import { makePlan } from "./limit/plan.mjs";
@@ -73,6 +74,10 @@ export const measurements = {
   },
   async written(subject) {
     return { ms: (await microseconds(() => drainRun(written, subject))) / 1_000 };
+  },
+  /** As many deltas of one character as the subject says. */
+  async characters(count) {
+    return { perDelta: (await microseconds(argumentDeltas(Number(count)))) / Number(count) };
   },
   /** A run of our own, by the name of its plan. */
   async turnsOf(name) {

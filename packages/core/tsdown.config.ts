@@ -1,7 +1,15 @@
 import { defineConfig } from "tsdown";
 
 export default defineConfig({
-  entry: ["src/index.ts", "src/server.ts", "src/postgres.ts", "src/redis.ts", "src/testing.ts"],
+  entry: [
+    "src/index.ts",
+    "src/server.ts",
+    "src/postgres.ts",
+    "src/redis.ts",
+    "src/http.ts",
+    "src/mcp.ts",
+    "src/testing.ts",
+  ],
   format: "esm",
   platform: "neutral",
   target: "es2022",

@@ -12,11 +12,12 @@
  * - `invalid-input`: edited input or an answer does not fit its schema; `issues` say where.
  * - `key-reused`: the same key came with another body.
  * - `too-large` / `unsupported-media-type` / `too-many`: caps of the server.
- * - `unavailable`: the store or a service did not answer in time; try again.
+ * - `unavailable`: the store or a service did not answer in time, or newer code wrote in the thread; try again.
  * - `misconfigured`: the server lacks a setting; the message names the fix.
  * - `invalid-config`: a mistake in code, thrown at construction.
  * - `network`: the browser could not reach the server.
  * - `model-failed`, `model-truncated`, `model-timed-out`: a model attempt failed.
+ * - `tools-failed`: an agent's `dynamicTools` could not be loaded.
  * - `internal`: anything else; `reference` finds it in the server's log.
  */
 export type ToolRunErrorCode =
@@ -42,6 +43,7 @@ export type ToolRunErrorCode =
   | "model-failed"
   | "model-truncated"
   | "model-timed-out"
+  | "tools-failed"
   | "internal";
 
 /** One problem in an input: where (object keys and array indexes) and what. */

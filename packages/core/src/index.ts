@@ -40,5 +40,5 @@ export type {
   View,
 } from "./protocol/typed.ts";
 export type { Actor, DecisionScope, Json, LimitName, RunOutcome, Usage } from "./protocol/values.ts";
-export type { NoticePart, Phase, ThreadView, ViewMessage, ViewPart } from "./protocol/view-thread.ts";
+export type { NoticePart, Phase, ThreadView, ViewMessage, ViewPart, ViewTurn } from "./protocol/view-thread.ts";
 export { viewThread } from "./protocol/view-thread.ts";

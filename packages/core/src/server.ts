@@ -1,4 +1,4 @@
-export type { Agent, Tool } from "./agent/agent.ts";
+export type { Agent, DynamicTools, DynamicToolsContext, Tool } from "./agent/agent.ts";
 export type { AgentToolOptions } from "./agent/agent-tool.ts";
 export { agentTool } from "./agent/agent-tool.ts";
 export type { ToolAnnotations } from "./agent/annotations.ts";
@@ -13,6 +13,7 @@ export { explainPolicy } from "./agent/explain-policy.ts";
 export type { Gate, GateContext } from "./agent/gate.ts";
 export type { HookCall, HookContext, Hooks } from "./agent/hooks.ts";
 export type { Policy, PolicyCall, PolicyContext } from "./agent/policy.ts";
+export type { PrepareTurn, TurnChanges, TurnContext } from "./agent/prepare-turn.ts";
 export type { QuestionToolOptions } from "./agent/question-tool.ts";
 export { questionTool } from "./agent/question-tool.ts";
 export type { Limits } from "./agent/rules.ts";
@@ -29,6 +30,7 @@ export {
 export type { RetryOptions, ToolOptions } from "./agent/tool.ts";
 export { DefiniteFailure, tool } from "./agent/tool.ts";
 export type { ToolContext } from "./agent/tool-context.ts";
+export { UnknownEffect } from "./agent/unknown-effect.ts";
 export type { AskOptions, GrantOptions, Verdict } from "./agent/verdict.ts";
 export type { ToolRunErrorCode } from "./errors.ts";
 export { isToolRunError, ToolRunError } from "./errors.ts";
@@ -47,10 +49,11 @@ export type { MonitorSnapshot, StepMonitor, ToolFigures } from "./loop/step-moni
 export { stepMonitor } from "./loop/step-monitor.ts";
 export type { Completed, Failed, StepThrough, Waiting, Yielded } from "./loop/step-through.ts";
 export { stepThrough } from "./loop/step-through.ts";
-export type { Model, ModelMessage, ModelPart, ModelRequest, ToolSpec } from "./model/model.ts";
+export type { Model, ModelMessage, ModelPart, ModelRequest, ToolChoice, ToolSpec } from "./model/model.ts";
 export { ModelError } from "./model/model.ts";
 export type { HistoryOptions } from "./model/shape-history.ts";
 export type { ResultInfo, ResultOptions } from "./model/shape-result.ts";
+export { withoutInvisible } from "./model/without-invisible.ts";
 export type { EventType, ThreadEvent } from "./protocol/event.ts";
 export type { User } from "./protocol/typed.ts";
 export type { Json } from "./protocol/values.ts";

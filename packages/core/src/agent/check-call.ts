@@ -33,6 +33,25 @@ export function checkCall(agent: Agent, name: string, inputText: string): Checke
   return checkInput(agent, name, value as Json); // JSON.parse gives JSON
 }
 
+/**
+ * A call of an answer that reached its limit of length, if its arguments may not be whole: broken, or none at all, which
+ * some providers' packages make `{}`.
+ */
+export function cutOff(name: string, inputText: string): CheckedCall | undefined {
+  if (!/^[\s{}]*$/.test(inputText) && isJsonText(inputText)) return undefined;
+  const message = `The answer reached its limit of length before the arguments of ${name} were whole: nothing was run. Write less at once.`;
+  return refused(inputText.trim() === "" ? null : inputText, message);
+}
+
+function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Checks an input that is JSON already: a person's edit, or what a policy put in its place. */
 export function checkInput(agent: Agent, name: string, value: Json): CheckedCall | Promise<CheckedCall> {
   const tool = agent.tools.get(name);

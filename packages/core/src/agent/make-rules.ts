@@ -21,7 +21,7 @@ export interface AgentSettings {
   readonly holdTurn?: boolean | undefined;
   /** @defaultValue 8 */
   readonly concurrency?: number | undefined;
-  /** Tries of one model call. @defaultValue 3 */
+  /** Tries of one model call, with each model of a list. @defaultValue 3 */
   readonly modelAttempts?: number | undefined;
   /** Silence allowed before and between parts of an answer. @defaultValue 60,000 */
   readonly modelSilenceMs?: number | undefined;
@@ -31,7 +31,7 @@ export interface AgentSettings {
  * An agent's settings as plain rules.
  * @throws `invalid-config` naming the setting, its value and the fix.
  */
-export function makeRules(options: AgentSettings, tools: ReadonlyMap<string, AgentTool>): Rules {
+export function makeRules(options: AgentSettings, tools: ReadonlyMap<string, AgentTool>, models = 1): Rules {
   const { gate } = options;
   return {
     limits: limitsOf(options.limits ?? {}),
@@ -40,6 +40,7 @@ export function makeRules(options: AgentSettings, tools: ReadonlyMap<string, Age
     holdTurn: options.holdTurn ?? false,
     concurrency: whole("concurrency", options.concurrency ?? 8),
     modelAttempts: whole("modelAttempts", options.modelAttempts ?? 3),
+    models,
     modelTimeoutMs: positive("modelSilenceMs", options.modelSilenceMs ?? 60_000),
     judgesTurns: options.stopWhen !== undefined || gate !== undefined,
     gateAttempts: gate ? whole("gate.maxAttempts", gate.maxAttempts) : 0,
@@ -47,7 +48,8 @@ export function makeRules(options: AgentSettings, tools: ReadonlyMap<string, Age
   };
 }
 
-function toolRulesOf({ tool }: AgentTool): ToolRules {
+/** What the loop may do to a tool's calls. */
+export function toolRulesOf({ tool }: AgentTool): ToolRules {
   const { kind, timeoutMs, idempotent, maxRetries, sequential, agent } = tool;
   return { kind, timeoutMs, idempotent, maxRetries, sequential, agent: agent?.rules };
 }

@@ -67,8 +67,10 @@ export interface Rules {
   readonly holdTurn: boolean;
   /** Tools that run at the same time. */
   readonly concurrency: number;
-  /** Tries of one model call. */
+  /** Tries of one model call with one model. */
   readonly modelAttempts: number;
+  /** How many models one turn may try at most, one after the other. */
+  readonly models: number;
   /** Longest a model call may take at all; what is started must fit into the request. */
   readonly modelTimeoutMs: number;
   /** Whole turns are shown to the app's own conditions: `stopWhen` and the gate. */

@@ -1,5 +1,6 @@
 import type { User } from "../protocol/typed.ts";
 import type { Json } from "../protocol/values.ts";
+import type { AskPerson } from "./ask.ts";
 
 /** What `execute` gets beside its input. */
 export interface ToolContext {
@@ -16,6 +17,11 @@ export interface ToolContext {
   readonly answer: Json | undefined;
   /** All answers so far, the first one first. */
   readonly answers: readonly Json[];
+  /**
+   * What a person answered to this very question, told by its prompt and schema; undefined before it was asked. For a
+   * tool that asks several: `const to = answerTo(WHERE); if (to === undefined) return ask(WHERE);`
+   */
+  answerTo(question: AskPerson): Json | undefined;
   /** Shows how far it is; at most ten times a second reach the log. */
   progress(progress: {
     readonly value?: number | undefined;

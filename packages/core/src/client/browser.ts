@@ -1,3 +1,7 @@
+import type { Connect } from "./connect.ts";
+import { connect, handle } from "./connect.ts";
+import type { SharedStream } from "./shared-stream.ts";
+
 /** What the browser tells a client. */
 export interface BrowserListener {
   /** Try now. `broken`: an open connection is dead for sure (back from the bfcache, offline). */
@@ -9,6 +13,13 @@ export interface BrowserListener {
 export interface Browser {
   /** Tells the other tabs that a thread changed. */
   tell(threadId: string, seq: number): void;
+  /**
+   * Streams through the one tab that streams for all which were shown the same by the server, as `viewer` says: another
+   * user's are not among them. Undefined where this browser cannot. `seq` says how far this tab is.
+   */
+  readonly share: ((viewer: string, seq: () => number) => Promise<Connect | undefined>) | undefined;
+  /** This tab wants no stream now. */
+  rest(): void;
   stop(): void;
 }
 
@@ -29,15 +40,34 @@ export function listenToBrowser(
   on(document, "visibilitychange", () => {
     if (document.visibilityState === "visible") onWake(false);
   });
-  const channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel(`toolrun ${endpoint}`);
+  const place = `toolrun ${endpoint}`;
+  const channel = globalThis.BroadcastChannel && new BroadcastChannel(place);
   if (channel) {
     channel.onmessage = ({ data }) => {
       if (data?.threadId === threadId() && Number.isSafeInteger(data.seq)) onChanged(data.seq);
     };
   }
+  // At once: it is there when the thread has been read. A page of an older deployment may not get it any more.
+  const module = channel && navigator.locks && import("./shared-stream.ts").catch(() => undefined);
+  let shared: SharedStream | undefined;
+  const rest = (): void => shared?.leave();
   return {
     tell: (id, seq) => channel?.postMessage({ threadId: id, seq }),
+    share:
+      module &&
+      (async (viewer, seq) => {
+        const loaded = await module;
+        if (!loaded || signal.aborted) return undefined;
+        const name = `${place} ${threadId()} ${viewer}`;
+        if (shared?.name !== name) {
+          rest();
+          shared = loaded.shareStream(name, seq, { connect, handle });
+        }
+        return shared.connect;
+      }),
+    rest,
     stop: () => {
+      rest();
       listening.abort();
       channel?.close();
     },
@@ -46,7 +76,7 @@ export function listenToBrowser(
 
 /** False only where the browser knows that it is offline. */
 export function isOnline(): boolean {
-  return typeof navigator === "undefined" || navigator.onLine !== false;
+  return globalThis.navigator?.onLine !== false;
 }
 
 export interface FrameScheduler {

@@ -2,7 +2,7 @@ import { createParser } from "eventsource-parser";
 import type { Frame } from "../protocol/frame.ts";
 import { parseFrame } from "../protocol/frame.ts";
 import type { Refusal, WireOptions } from "./post.ts";
-import { parseJson, readReply, send } from "./post.ts";
+import { parseJson, readReply, send, utf8 } from "./post.ts";
 
 /** Larger than any batch the server sends; a bigger `reset` is fetched as a snapshot instead. */
 const BUFFER_LIMIT = 8_000_000;
@@ -18,15 +18,24 @@ export interface StreamListener {
   onBytes(): void;
   onFrame(frame: Frame): boolean;
   onReset(body: unknown): boolean;
+  /** Nothing more is wanted: the thread rests. */
+  isOver(): boolean;
 }
 
-/** Opens one stream and reads it to its end. Never throws. */
-export async function connect(
+/** Hears of each event as it came, once it was taken. */
+export type EventTap = (event: string | undefined, data: string) => void;
+
+/** Opens one stream, at where `path` says then, and reads it to its end. Never throws. */
+export type Connect = (
   wire: WireOptions,
-  path: string,
+  path: () => string,
   signal: AbortSignal,
   listener: StreamListener,
-): Promise<StreamEnd> {
+  tap?: EventTap,
+) => Promise<StreamEnd>;
+
+/** The stream of this tab itself. */
+export const connect: Connect = async (wire, path, signal, listener, tap) => {
   let end: StreamEnd | undefined;
   const parser = createParser({
     maxBufferSize: BUFFER_LIMIT,
@@ -34,18 +43,20 @@ export async function connect(
       if (error.type === "max-buffer-size-exceeded") end ??= "gap";
     },
     onEvent: ({ event, data }) => {
-      if (!end) end = handle(event, data, listener);
+      if (end) return;
+      end = handle(event, data, listener);
+      if (!end) tap?.(event, data);
     },
   });
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
-    const response = await send(wire, path, signal);
+    const response = await send(wire, path(), signal);
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
     if (!response.ok || !isStream || !response.body) {
       const reply = await readReply(response);
       return reply.ok ? "lost" : reply;
     }
-    const decoder = new TextDecoder();
+    const decoder = utf8();
     reader = response.body.getReader(); // WebKit cannot iterate a body
     for (;;) {
       const { done, value } = await reader.read();
@@ -60,9 +71,10 @@ export async function connect(
   } finally {
     reader?.cancel().catch(() => {}); // already closed, or the connection is dead
   }
-}
+};
 
-function handle(event: string | undefined, data: string, listener: StreamListener): StreamEnd | undefined {
+/** Takes one event; what it answers ends the stream. */
+export function handle(event: string | undefined, data: string, listener: StreamListener): StreamEnd | undefined {
   if (event === "handover" || event === "removed") return event;
   if (event === "reset") return listener.onReset(parseJson(data)) ? undefined : "gap";
   if (event !== undefined && event !== "message") return undefined; // of a newer server

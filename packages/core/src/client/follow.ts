@@ -1,5 +1,5 @@
 import { isOnline } from "./browser.ts";
-import type { StreamListener } from "./connect.ts";
+import type { Connect, StreamListener } from "./connect.ts";
 import { connect } from "./connect.ts";
 import type { ConnectionEvent } from "./connection-state.ts";
 import { nextDelay } from "./next-delay.ts";
@@ -17,15 +17,19 @@ const OFFLINE_RECHECK_MS = 30_000;
 type Next = "now" | "later" | "stop";
 
 /** What a follower needs of its thread. */
-export interface Followed extends Omit<StreamListener, "onBytes"> {
+export interface Followed extends Pick<StreamListener, "onFrame"> {
   readonly wire: WireOptions;
   /** What is missing now: the thread itself, events after its last one, or nothing. */
   wants(): "load" | "stream" | undefined;
-  /** Where the events after `seq` are. */
-  path(seq: number): string;
+  /** How to stream, where it is not by a connection of this tab's own. */
+  shared(): Promise<Connect | undefined> | undefined;
+  /** Where the events after the last one that is folded are. */
+  path(): string;
   /** The last event that is folded. */
   seq(): number;
   load(): Promise<ActionResult>;
+  /** The server began anew for a stream that asked for what is after `seq`; false when it is no thread. */
+  onReset(body: unknown, seq: number): boolean;
   onConnection(event: ConnectionEvent): void;
   onRefused(refusal: Refusal): void;
   /** Number of failed tries in a row. */
@@ -36,7 +40,7 @@ export interface Follower {
   /** Follows as long as something is missing; does nothing when it already does. */
   start(): void;
   stop(): void;
-  /** Tries now instead of later; an open connection is dropped when it is `broken` or suspiciously silent. */
+  /** Tries now instead of later; an open connection is dropped when it is `broken`, replaced or suspiciously silent. */
   wake(broken: boolean): void;
 }
 
@@ -76,7 +80,8 @@ export function createFollower(followed: Followed): Follower {
     const watch = setInterval(() => {
       if (Date.now() - heardAt > SILENCE_MS) current.abort();
     }, SILENCE_MS / 8);
-    const end = await connect(followed.wire, followed.path(from), current.signal, {
+    const open = (await followed.shared()) ?? connect;
+    const end = await open(followed.wire, followed.path, current.signal, {
       onBytes() {
         heardAt = Date.now();
         if (!moved) followed.onConnection({ type: "opened" });
@@ -89,7 +94,8 @@ export function createFollower(followed: Followed): Follower {
         }
         return joins;
       },
-      onReset: followed.onReset,
+      onReset: (body) => followed.onReset(body, from),
+      isOver: () => followed.wants() !== "stream",
     });
     clearInterval(watch);
     if (signal.aborted) return "stop";

@@ -74,7 +74,8 @@ export function createPost(wire: WireOptions): Post {
     const key = before?.content === content ? before.key : newKey();
     unanswered.delete(path);
     const reply = await repeat(() => request(wire, path, method, JSON.stringify({ ...body, key })));
-    if (isUnanswered(reply)) unanswered.set(path, { content, key });
+    // Also after a 500: it may come from something that lost the answer of a server that did record the write.
+    if (isPassing(reply)) unanswered.set(path, { content, key });
     // What is gone is removed: by the try before, whose reply was lost, or by somebody else.
     return !reply.ok && reply.code === "not-found" && method === "DELETE" ? { ok: true, body: {} } : reply;
   };
@@ -135,12 +136,19 @@ export async function send(
   });
 }
 
-/** A reply as data; what is not the server's own error form becomes one by its status. */
+/** Reads text that has to be whole: what was damaged on the way throws, instead of looking like text. */
+export function utf8(): TextDecoder {
+  return new TextDecoder("utf-8", { fatal: true });
+}
+
+/**
+ * A reply as data; what is not the server's own error form becomes one by its status.
+ * @throws when its bytes are no text.
+ */
 export async function readReply(response: Response): Promise<Reply> {
   const { ok, status } = response;
-  const text = await response.text();
-  const body = asRecord(parseJson(text));
-  if (ok && (body || text === "")) return { ok, body: body ?? {} };
+  const body = asRecord(parseJson(utf8().decode(await response.arrayBuffer())));
+  if (ok && (body || status === 204)) return { ok, body: body ?? {} };
   const { code, message, issues, reference, step } = asRecord(body?.error) ?? {};
   return {
     ok: false,
@@ -153,12 +161,13 @@ export async function readReply(response: Response): Promise<Reply> {
   };
 }
 
-/** 200 with no JSON, 502 to 504: something between us and the server answered. */
+/** 200 with no JSON, 502 to 504: something between us and the server answered, or cut the answer short. */
 function codeOf(status: number): ToolRunErrorCode {
   if (status === 401) return "unauthenticated";
   if (status === 403) return "forbidden";
   if (status === 404 || status === 410) return "not-found";
-  return status === 413 ? "too-large" : status === 429 ? "too-many" : status > 500 ? "unavailable" : "internal";
+  if (status === 413) return "too-large";
+  return status === 429 ? "too-many" : status > 500 || status < 400 ? "unavailable" : "internal";
 }
 
 /** The value as an object with string keys, if it is one. */

@@ -35,6 +35,8 @@ export interface ThreadBody {
   readonly access?: Access | undefined;
   /** The server's time. */
   readonly now?: number | undefined;
+  /** Equal where the same user may do the same: such tabs may share one stream. */
+  readonly viewer?: string | undefined;
 }
 
 /** What a server render hands over: what `toolrun.read` returned, a snapshot body, or a projected thread. */
@@ -46,13 +48,14 @@ export function readThreadBody(value: unknown): ThreadBody | undefined {
   if (!record) return undefined;
   if ("snapshot" in record) return readThreadBody(record.snapshot);
   if (isThread(record)) return { thread: record };
-  const { thread, access, now } = record;
+  const { thread, access, now, viewer } = record;
   if (!isThread(thread)) return undefined;
   const may = asRecord(access);
   return {
     thread,
     access: may && { send: may.send === true, decide: may.decide === true, remove: may.remove === true },
     now: typeof now === "number" ? now : undefined,
+    viewer: typeof viewer === "string" ? viewer : undefined,
   };
 }
 

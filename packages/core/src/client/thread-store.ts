@@ -60,6 +60,7 @@ export function createThreadStore(
   let readError: Refusal | undefined;
   let actionError: Refusal | undefined;
   let access: Access = initial?.access ?? { send: true, decide: true, remove: true };
+  let viewer = initial?.viewer;
   let clockOffsetMs = 0;
   let browser: Browser | undefined;
   let attached = false;
@@ -78,8 +79,9 @@ export function createThreadStore(
       if (!thread) return "load";
       return known > thread.seq || rootOf(thread)?.status === "running" ? "stream" : undefined;
     },
-    path: (seq) => `/${threadId}/events?after=${seq}`,
-    seq: () => thread?.seq ?? 0,
+    shared: () => (viewer ? browser?.share?.(viewer, seqNow) : undefined),
+    path: () => `/${threadId}/events?after=${seqNow()}`,
+    seq: seqNow,
     load: refresh,
     attempt: () => connection.attempt ?? 0,
     onConnection: dispatch,
@@ -91,9 +93,10 @@ export function createThreadStore(
       thread = folded;
       return true;
     },
-    onReset(body) {
+    onReset(body, seq) {
       const read = readThreadBody(body);
-      if (read) adopt(read, Date.now(), true);
+      // Older than what the stream was asked for: the server's log is another one now. Else it may have been overtaken.
+      if (read) adopt(read, Date.now(), read.thread.seq < seq);
       return read !== undefined;
     },
   });
@@ -115,12 +118,17 @@ export function createThreadStore(
     };
   }
 
+  function seqNow(): number {
+    return thread?.seq ?? 0;
+  }
+
   function changed(): void {
     dirty = true;
     if (listeners.size > 0) frame.request();
   }
 
   function dispatch(event: ConnectionEvent): void {
+    if (event.type === "rest") browser?.rest();
     const next = nextConnection(connection, event);
     if (next === connection) return;
     connection = next;
@@ -163,7 +171,7 @@ export function createThreadStore(
       changed();
     }
     const { access: may, now } = read;
-    if (may && (may.send !== access.send || may.decide !== access.decide || may.remove !== access.remove)) {
+    if (may && JSON.stringify(may) !== JSON.stringify(access)) {
       access = may;
       changed();
     }
@@ -173,6 +181,10 @@ export function createThreadStore(
     }
     if (readError) changed();
     readError = undefined;
+    if (read.viewer !== viewer) {
+      viewer = read.viewer;
+      if (browser?.share) follower.wake(true); // what streams now is not shared, or with others
+    }
     follower.start();
   }
 

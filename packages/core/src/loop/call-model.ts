@@ -1,6 +1,7 @@
-import { checkCall } from "../agent/check-call.ts";
-import type { ModelPart } from "../model/model.ts";
+import { checkCall, cutOff } from "../agent/check-call.ts";
+import type { ModelPart, ToolChoice } from "../model/model.ts";
 import { ModelError } from "../model/model.ts";
+import { wireToolName } from "../model/tool-name.ts";
 import { copyJson, wellFormed } from "../protocol/copy-json.ts";
 import { digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
@@ -47,7 +48,9 @@ export async function callModel(given: CallModel): Promise<readonly EventDraft[]
     if (!turn.end) throw new ModelError("The answer broke off before its end.", { retryable: true });
     return await Promise.race([closingEvents(options, turn), stopped(abort.signal)]);
   } catch (error) {
-    return stop.reason ? [] : [failedAttempt(options, error)];
+    if (stop.reason) return [];
+    const used = turn.end?.usage ?? (error instanceof ModelError ? error.usage : undefined);
+    return [failedAttempt(options, error, usageOf(used))];
   } finally {
     stop.listener = undefined;
     scope.close();
@@ -60,11 +63,12 @@ const OVER = new DOMException("The answer is over.", "AbortError");
 
 /** Reads to the end part. Silence is a failure: before the first part and between any two. */
 async function readAnswer(options: CallModel, turn: Turn, abort: AbortController): Promise<void> {
-  const { agent, toolsOff, clock } = options;
+  const { agent, plan, toolsOff, clock } = options;
   const cutOff = stopped(abort.signal);
   const messages = await Promise.race([messagesFor(options, abort.signal), cutOff]);
   abort.signal.throwIfAborted(); // stopped while the history was made
-  const request = { messages, tools: toolsOff ? [] : agent.specs };
+  const tools = toolsOff ? [] : agent.specs;
+  const request = tools.length > 0 ? { messages, tools, toolChoice: choiceOf(plan) } : { messages, tools };
   const silenceMs = agent.modelSilenceMs;
   let heardAt = clock.monotonic();
   let cancel: () => void = () => undefined;
@@ -78,7 +82,7 @@ async function readAnswer(options: CallModel, turn: Turn, abort: AbortController
   };
   watch(silenceMs);
   const read = async (): Promise<void> => {
-    for await (const parts of agent.model.stream(request, abort.signal)) {
+    for await (const parts of plan.model.model.stream(request, abort.signal)) {
       if (abort.signal.aborted) return;
       heardAt = clock.monotonic();
       for (const part of isList(parts) ? parts : [parts]) {
@@ -92,6 +96,11 @@ async function readAnswer(options: CallModel, turn: Turn, abort: AbortController
   } finally {
     cancel();
   }
+}
+
+/** A tool by the name the model knows it by. */
+function choiceOf({ toolChoice }: CallModel["plan"]): ToolChoice | undefined {
+  return typeof toolChoice === "object" ? { tool: wireToolName(toolChoice.tool) } : toolChoice;
 }
 
 function isList(parts: ModelPart | readonly ModelPart[]): parts is readonly ModelPart[] {
@@ -208,16 +217,21 @@ async function closingEvents(options: CallModel, turn: Turn): Promise<EventDraft
   }
   const events: EventDraft[] = [ended];
   for (const call of calls) {
-    const checked = readyEvents(call, options);
+    const checked = readyEvents(call, turn.end?.reason === "length", options);
     events.push(...(checked instanceof Promise ? await checked : checked));
   }
   return events;
 }
 
 /** `call-ready`, and its settlement at once when it cannot be a call: nobody is asked about it. */
-function readyEvents(call: Proposed, options: CallModel): readonly EventDraft[] | Promise<readonly EventDraft[]> {
+function readyEvents(
+  call: Proposed,
+  isCapped: boolean,
+  options: CallModel,
+): readonly EventDraft[] | Promise<readonly EventDraft[]> {
   const { agent, runId, turn, newId } = options;
-  const checked = checkCall(agent, call.name, call.input);
+  const cut = isCapped ? cutOff(call.name, call.input) : undefined;
+  const checked = cut ?? checkCall(agent, call.name, call.input);
   const toEvents = (result: Awaited<typeof checked>): readonly EventDraft[] => {
     const { callId, name, providerId, opaque } = call;
     const tool = result.ok ? result.tool : undefined;

@@ -23,7 +23,7 @@ export interface Effects {
 
 /** Starts effects and keeps count of them; each reports to the loop's queue. */
 export function createEffects(options: LoopContext): Effects {
-  const { agent: root, clock, queue, newId, onError, user } = options;
+  const { clock, queue, newId, onError, user, plans } = options;
   const running = new Map<string, { readonly stop: Stop; readonly done: Promise<void> }>();
   const inFlight = new Set<string>();
   let aborting = false;
@@ -51,7 +51,7 @@ export function createEffects(options: LoopContext): Effects {
 
   const startCall = (event: ThreadEvent & { type: "call-started" }, thread: Thread, mayStartUntil: number): void => {
     const found = findCall(thread, event.callId);
-    const agent = found && agentFor(thread, found.run, root);
+    const agent = found && agentFor(thread, found.run, options.agent);
     const tool = found && agent?.tools.get(found.call.tool);
     if (!found || !agent || !tool || tool.tool.agent) return; // a sub-agent's run is all its call does
     launch(callKey(event.callId, event.attempt), (stop) =>
@@ -76,10 +76,13 @@ export function createEffects(options: LoopContext): Effects {
 
   const startTurn = (event: ThreadEvent & { type: "turn-started" }, thread: Thread): void => {
     const run = thread.active.find((candidate) => candidate.runId === event.runId);
-    const agent = run && agentFor(thread, run, root);
-    if (!run || !agent) return;
     const { turn, attempt } = event;
-    launch(turnKey(run.runId, turn, attempt), (stop) =>
+    const key = turnKey(event.runId ?? "", turn, attempt);
+    const plan = plans.get(key);
+    plans.delete(key);
+    if (!run || !plan) return;
+    const { agent } = plan;
+    launch(key, (stop) =>
       callModel({
         runId: run.runId,
         threadId: thread.id,
@@ -87,6 +90,7 @@ export function createEffects(options: LoopContext): Effects {
         turn,
         attempt,
         toolsOff: event.toolsOff ?? false,
+        plan,
         agent,
         prompt: () => {
           const { instructions } = agent;

@@ -9,10 +9,14 @@ import { callKey, turnKey } from "./action.ts";
 import { agentFor } from "./agent-for.ts";
 import type { LoopContext } from "./context.ts";
 import { endEvents } from "./end-run.ts";
+import { HOOK_FAILED } from "./failed-model-call.ts";
 import { GONE, judgeCalls } from "./judge-calls.ts";
 import { judgeTurn } from "./judge-turn.ts";
 import { countOf } from "./limits.ts";
+import { TOOLS_FAILED, toolsPauseMs } from "./loaded-tools.ts";
 import { noteFor } from "./notes.ts";
+import { planTurn } from "./plan-turn.ts";
+import type { TurnPlan } from "./turn-plan.ts";
 
 /** The events an action puts into the log, and what they set in motion once they are there. */
 export interface Intents {
@@ -155,16 +159,49 @@ export function expireEvents(run: Run, call: Call): readonly EventDraft[] {
   ];
 }
 
-function startTurn(action: Action & { type: "call-model" }, thread: Thread, { agent: root }: LoopContext): Intents {
+function startTurn(
+  action: Action & { type: "call-model" },
+  thread: Thread,
+  options: LoopContext,
+): Intents | Promise<Intents> {
+  const { run, turn, attempt } = action;
+  const agent = agentFor(thread, run, options.agent);
+  if (!agent) return only(turnEvents(action, thread, undefined, undefined));
+  if (options.toolsFailed(action, agent)) {
+    const again = attempt < agent.rules.modelAttempts;
+    const retryAt = again ? options.clock.now() + toolsPauseMs(attempt) : undefined;
+    const failed = { type: "attempt-failed", runId: run.runId, turn, attempt, error: TOOLS_FAILED, retryAt } as const;
+    return only([...turnEvents(action, thread, agent, undefined), failed]);
+  }
+  const planned = (plan: TurnPlan): Intents => {
+    const key = turnKey(run.runId, turn, attempt);
+    options.plans.set(key, plan);
+    return { drafts: turnEvents(action, thread, agent, plan), starts: [key] };
+  };
+  const plan = planTurn(action, thread, agent, options);
+  if (!(plan instanceof Promise)) return planned(plan);
+  return plan.then(planned, (error: unknown) => {
+    options.onError(error);
+    const failed = { type: "attempt-failed", runId: run.runId, turn, attempt, error: HOOK_FAILED } as const;
+    return only([...turnEvents(action, thread, agent, undefined), failed]);
+  });
+}
+
+function turnEvents(
+  action: Action & { type: "call-model" },
+  thread: Thread,
+  agent: Agent | undefined,
+  plan: TurnPlan | undefined,
+): readonly EventDraft[] {
   const { run, turn, attempt, last, repeated } = action;
-  const agent = agentFor(thread, run, root);
   const started: EventDraft = {
     type: "turn-started",
     runId: run.runId,
     turn,
     attempt,
-    model: agent?.modelId ?? "",
+    model: plan?.model.id ?? agent?.models[0]?.id ?? "",
     toolsOff: last ? true : undefined,
+    offered: plan?.offered,
     note: noteFor(action, agent?.rules),
   };
   const reached: EventDraft[] = [];
@@ -177,5 +214,5 @@ function startTurn(action: Action & { type: "call-model" }, thread: Thread, { ag
   if (last && !run.limits.some((known) => known.limit === last && known.follows === "answer")) {
     announce(last, "answer", last === "turns" ? turn : countOf(last, thread, run, agent?.rules));
   }
-  return { drafts: [...reached, started], starts: [turnKey(run.runId, turn, attempt)] };
+  return [...reached, started];
 }

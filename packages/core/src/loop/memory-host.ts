@@ -15,6 +15,7 @@ import type { EventQueue } from "./event-queue.ts";
 import { createEventQueue } from "./event-queue.ts";
 import type { Commit, Proposal } from "./run-loop.ts";
 import { runLoop } from "./run-loop.ts";
+import { withModels } from "./with-models.ts";
 
 export interface MemoryHostOptions {
   readonly agent: Agent;
@@ -59,7 +60,7 @@ const UNKEYED = { key: "", bodyHash: "" } as const;
 /** A thread in which nothing happened yet. */
 export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
   const { user, clock, newId, onError } = options;
-  const agent = { ...options.agent, model: unlessStopped(options.agent.model, () => Boolean(rootOf(thread)?.stop)) };
+  const agent = withModels(options.agent, (model) => unlessStopped(model, () => Boolean(rootOf(thread)?.stop)));
   const driverId = newId();
   const by = actorOf(user);
   const events: ThreadEvent[] = [];

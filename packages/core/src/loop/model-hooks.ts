@@ -8,7 +8,10 @@ import { inTime, RULE_MS } from "./in-time.ts";
 import type { CallModel } from "./model-call.ts";
 
 /** The history as it goes out: shortened, and what the app's hook makes of it, still paired. */
-export async function messagesFor(options: CallModel, signal: AbortSignal): Promise<readonly ModelMessage[]> {
+export async function messagesFor(
+  options: Omit<CallModel, "plan">,
+  signal: AbortSignal,
+): Promise<readonly ModelMessage[]> {
   const { agent, clock, user, threadId, runId, turn } = options;
   const whole = wholeOf(options);
   const messages = agent.history ? await shortened(options, whole, agent.history, signal) : whole;
@@ -23,7 +26,7 @@ export async function messagesFor(options: CallModel, signal: AbortSignal): Prom
 }
 
 /** The history as it is; instructions that throw are the app's mistake, and end this run only. */
-function wholeOf({ prompt }: CallModel): readonly ModelMessage[] {
+function wholeOf({ prompt }: Pick<CallModel, "prompt">): readonly ModelMessage[] {
   try {
     return prompt();
   } catch (cause) {
@@ -33,7 +36,7 @@ function wholeOf({ prompt }: CallModel): readonly ModelMessage[] {
 
 /** A summary is a model call itself, and may be as silent; without it the history says that something is missing. */
 async function shortened(
-  { agent, clock, onError }: CallModel,
+  { agent, clock, onError }: Pick<CallModel, "agent" | "clock" | "onError">,
   messages: readonly ModelMessage[],
   history: HistoryOptions,
   signal: AbortSignal,

@@ -141,7 +141,7 @@ function turnAction(at: At, run: Run, turn: Turn | null, rules: Rules): Action |
     if (cut && turn.cuts + 1 >= (isBounded ? 2 : Math.max(2, rules.modelAttempts))) {
       return end(run, "failed", undefined, isBounded ? "request-too-short" : "model-failed"); // 17
     }
-    if (!cut && (turn.retryAt === undefined || turn.attempt >= rules.modelAttempts)) {
+    if (!cut && (turn.retryAt === undefined || turn.attempt >= rules.modelAttempts * rules.models)) {
       return end(run, "failed", undefined, turn.error?.code ?? "model-failed");
     }
     if (turn.retryAt !== undefined && turn.retryAt > now) {
@@ -159,7 +159,8 @@ function turnAction(at: At, run: Run, turn: Turn | null, rules: Rules): Action |
     const last = limit ?? (next === turnLimit(run, rules) && rules.onLimit === "answer" ? "turns" : undefined);
     return callModel(at, run, rules, next, 1, last); // 19
   }
-  const limit = lastLimit(run);
+  // An answer that the model's own limit of length cut off is none that is whole.
+  const limit = lastLimit(run) ?? (turn?.finishReason === "length" ? "tokens" : undefined);
   return limit ? end(run, "limited", limit) : end(run, "completed"); // 20
 }
 

@@ -162,7 +162,8 @@ export function createObserver(observers: Observers): { readonly see: Observer; 
         endModelCall(run, "ok", at, tokensOf(event.usage));
         break;
       case "attempt-failed":
-        endModelCall(run, "error", at);
+        run.tokens += tokensOf(event.usage);
+        endModelCall(run, "error", at, tokensOf(event.usage));
         break;
       default:
         break;

@@ -6,6 +6,7 @@ import { copyJson } from "../protocol/copy-json.ts";
 import type { Json } from "../protocol/values.ts";
 import type { CallModel } from "./model-call.ts";
 import { messagesFor } from "./model-hooks.ts";
+import { withModels } from "./with-models.ts";
 
 /** What a caller put in the place of a run's history. What comes after it follows as it is. */
 export interface PromptEdits {
@@ -52,24 +53,19 @@ export function createPromptEdits(): PromptEdits {
 export function withEdits(
   agent: Agent,
   edits: PromptEdits,
-  modelCall: () => Omit<CallModel, "agent" | "prompt">,
+  modelCall: () => Omit<CallModel, "agent" | "plan" | "prompt">,
 ): Agent {
-  const { model, hooks } = agent;
-  return {
-    ...agent,
-    history: undefined,
-    hooks: { ...hooks, beforeModel: undefined },
-    model: {
-      id: model.id,
-      async *stream(request, signal) {
-        const messages = await messagesFor(
-          { ...modelCall(), agent, prompt: () => edits.apply(request.messages) },
-          signal,
-        );
-        yield* model.stream({ ...request, messages }, signal);
-      },
+  const plain = { ...agent, history: undefined, hooks: { ...agent.hooks, beforeModel: undefined } };
+  return withModels(plain, (model) => ({
+    id: model.id,
+    async *stream(request, signal) {
+      const messages = await messagesFor(
+        { ...modelCall(), agent, prompt: () => edits.apply(request.messages) },
+        signal,
+      );
+      yield* model.stream({ ...request, messages }, signal);
     },
-  };
+  }));
 }
 
 /** A copy that a caller may change: what the log holds stays as it is. */

@@ -13,7 +13,7 @@ export interface RunAgentOptions extends RunOptions {
 /**
  * Runs an agent to its end in this process: for jobs, scripts and tests. Same loop and rules as behind
  * `createToolRun`, without a store, so nobody can decide: a run that needs a person is a result with `pending`.
- * @throws `bad-request` for an empty input; the model's failure (`model-failed`, `model-timed-out`) or `internal` where
+ * @throws `bad-request` for an empty input; the model's failure (`model-failed`, `model-timed-out`), `tools-failed` or `internal` where
  * the run failed before the model said anything; `unavailable` for a run whose time is over, with `timeoutMode: "throw"`.
  */
 export async function runAgent(agent: Agent, input: RunInput, options: RunAgentOptions = {}): Promise<RunResult> {

@@ -1,4 +1,5 @@
-import { askedIn } from "../agent/ask.ts";
+import type { AskPerson } from "../agent/ask.ts";
+import { askedIn, askRequest, questionKey } from "../agent/ask.ts";
 import type { ToolContext } from "../agent/tool-context.ts";
 import { copyJson, wellFormed } from "../protocol/copy-json.ts";
 import type { EventDraft } from "../protocol/event.ts";
@@ -111,6 +112,7 @@ async function execute(options: RunCall, reports: Reports, abort: AbortControlle
     get answers() {
       return answersOf(call);
     },
+    answerTo: (question) => answerTo(call, question),
     progress: ({ value, max, label }) =>
       reports.add({
         value: finite(value),
@@ -134,6 +136,14 @@ async function execute(options: RunCall, reports: Reports, abort: AbortControlle
 function answersOf(call: Call): readonly Json[] {
   const decisions = call.decision ? [...call.earlier, call.decision] : call.earlier;
   return decisions.flatMap(({ action, value }) => (action === "answer" ? [copyJson(value ?? null)] : []));
+}
+
+/** The digest of a recorded answer ends with the question it was given to. */
+function answerTo(call: Call, question: AskPerson): Json | undefined {
+  const ending = `.${questionKey(askRequest(question))}`;
+  const decisions = call.decision ? [...call.earlier, call.decision] : call.earlier;
+  const given = decisions.findLast(({ action, digest }) => action === "answer" && digest.endsWith(ending));
+  return given && copyJson(given.value ?? null);
 }
 
 function finite(value: unknown): number | undefined {

@@ -4,15 +4,18 @@ import { sealEvent } from "../protocol/seal-event.ts";
 import type { Thread } from "../protocol/thread.ts";
 import type { Action } from "./action.ts";
 import type { Clock } from "./clock.ts";
-import type { LoopContext } from "./context.ts";
+import type { DriveContext, LoopContext } from "./context.ts";
 import type { Effects } from "./effects.ts";
 import { createEffects } from "./effects.ts";
 import { withoutSuperseded } from "./event-queue.ts";
 import { intentsOf } from "./intents.ts";
+import type { LoadedTools } from "./loaded-tools.ts";
+import { createLoadedTools } from "./loaded-tools.ts";
 import { nextAction } from "./next-action.ts";
 import { scopedClock } from "./scoped-clock.ts";
 import type { Thinking } from "./thinking.ts";
 import { createThinking } from "./thinking.ts";
+import type { TurnPlan } from "./turn-plan.ts";
 
 /** What the loop wants in the log. Facts happened already; intents are dropped and asked again on a conflict. */
 export interface Proposal {
@@ -34,7 +37,7 @@ export type Commit = {
   | { readonly accepted: false; readonly thread: Thread }
 );
 
-export interface RunLoop extends LoopContext {
+export interface RunLoop extends DriveContext {
   /** The folded log; the epoch in it is this loop's own. */
   readonly thread: Thread;
   readonly mayStartUntil: number;
@@ -48,12 +51,22 @@ export type LoopEnd = "closed" | "superseded" | "refused";
  * performs effects only after their intent is committed. Knows no request and no store. An empty proposal
  * asks the host what is new in the log.
  */
-export async function* runLoop(options: RunLoop): AsyncGenerator<Proposal, LoopEnd, Commit> {
-  const { clock, queue, epoch } = options;
+export async function* runLoop(given: RunLoop): AsyncGenerator<Proposal, LoopEnd, Commit> {
+  const { clock, queue, epoch } = given;
+  const scope = scopedClock(clock);
+  const loaded = createLoadedTools({ ...given, clock: scope.clock });
+  const plans = new Map<string, TurnPlan>();
+  // Read anew each time: a turn may bring an agent other tools.
+  const withAgent = (own: Clock): RunLoop & LoopContext => ({
+    ...{ ...given, clock: own, plans, toolsFailed: loaded.failedFor },
+    get agent() {
+      return loaded.agent;
+    },
+  });
+  const options = withAgent(clock);
   const effects = createEffects(options);
   const thinking = createThinking(queue);
-  const scope = scopedClock(clock);
-  const asking = { ...options, clock: scope.clock };
+  const asking = withAgent(scope.clock);
   let thread = options.thread;
   let mayStartUntil = options.mayStartUntil;
   let facts: EventDraft[] = [];
@@ -63,7 +76,7 @@ export async function* runLoop(options: RunLoop): AsyncGenerator<Proposal, LoopE
       if (queue.hasOnlyDeltas()) await clock.breath();
       const taken = queue.take();
       facts = withoutSuperseded(facts.concat(taken.drafts));
-      const proposal = propose(thread, facts, asking, effects, thinking);
+      const proposal = propose(thread, facts, asking, effects, thinking, loaded);
       const { action, intents, events } = proposal;
       if (action.type === "stop") break;
       if (action.type === "abort") effects.abort(); // at once, also while deltas keep coming
@@ -86,13 +99,14 @@ export async function* runLoop(options: RunLoop): AsyncGenerator<Proposal, LoopE
     }
   } finally {
     effects.abort();
+    loaded.close();
     scope.close();
   }
   yield* handInLate(thread, facts, options, effects);
   return "superseded";
 }
 
-/** Until a rule has answered; it pokes the queue. */
+/** Until a rule has answered, or tools are loaded; both poke the queue. */
 const THINKING: Action = { type: "await", until: null };
 
 interface Proposed {
@@ -107,11 +121,12 @@ interface Proposed {
 function propose(
   thread: Thread,
   facts: readonly EventDraft[],
-  options: RunLoop,
+  options: LoopContext,
   { inFlight, aborting }: Pick<Effects, "inFlight" | "aborting">,
   thinking: Thinking,
+  loaded: LoadedTools,
 ): Proposed {
-  const { agent, clock, budgetEndsAt, isFull, epoch } = options;
+  const { clock, budgetEndsAt, isFull, epoch } = options;
   const events: ThreadEvent[] = [];
   let next = thread;
   const add = (draft: EventDraft): void => {
@@ -123,9 +138,10 @@ function propose(
   let started: ReadonlySet<string> = new Set(inFlight); // as it was when the facts were taken
   for (;;) {
     const me = { epoch, inFlight: started, budgetLeftMs: budgetEndsAt - clock.monotonic(), aborting, full: isFull() };
-    const action = nextAction(next, agent.rules, clock.now(), me);
+    const action = nextAction(next, loaded.agent.rules, clock.now(), me);
     const asked = next;
-    const intents = thinking.intents(action, asked, () => intentsOf(action, asked, options));
+    const waits = loaded.delays(action, asked);
+    const intents = waits ? undefined : thinking.intents(action, asked, () => intentsOf(action, asked, options));
     if (!intents) return { action: THINKING, intents: events.slice(facts.length), events, thread: next };
     const before = next.anomalies;
     for (const intent of intents.drafts) add(intent);

@@ -58,7 +58,7 @@ export interface RunSession {
   close(): void;
   result(): RunResult;
   /** The model call that is under way, for who prepares its request; nothing can be reported or stopped with it. */
-  modelCall(): Omit<CallModel, "agent" | "prompt">;
+  modelCall(): Omit<CallModel, "agent" | "plan" | "prompt">;
   /** A run that failed, as an error. */
   failure(): ToolRunError;
 }
@@ -141,7 +141,7 @@ export function createRunSession(
     result() {
       const { thread } = host;
       const messages = editPrompt(transcriptOf(thread, runOf(thread), instructionsOf(agent, user)));
-      return resultOfRun(thread, agent.modelId, messages);
+      return resultOfRun(thread, runOf(thread).turn?.model ?? agent.models[0]?.id ?? "", messages);
     },
     modelCall() {
       const { runId, turn } = runOf(host.thread);
@@ -159,7 +159,7 @@ export function createRunSession(
   };
 }
 
-const FAILURES: readonly ToolRunErrorCode[] = ["model-failed", "model-timed-out", "model-truncated"];
+const FAILURES: readonly ToolRunErrorCode[] = ["model-failed", "model-timed-out", "model-truncated", "tools-failed"];
 
 /** A message's parts. @throws `bad-request` for one that says nothing. */
 export function partsOf(input: RunInput): readonly MessagePart[] {

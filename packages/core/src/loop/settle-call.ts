@@ -1,6 +1,7 @@
 import type { AskRequest } from "../agent/ask.ts";
-import { askedIn } from "../agent/ask.ts";
+import { askedIn, promptText, questionKey } from "../agent/ask.ts";
 import { isDefiniteFailure } from "../agent/tool.ts";
+import { isUnknownEffect } from "../agent/unknown-effect.ts";
 import { MAX_RESULT_CHARS, shapeResult } from "../model/shape-result.ts";
 import { wellFormed } from "../protocol/copy-json.ts";
 import type { EventDraft } from "../protocol/event.ts";
@@ -59,12 +60,13 @@ function attemptEvent(
 ): EventDraft {
   const { runId, call, clock } = options;
   const { tool } = options.tool;
+  const unknown = end.type === "timed-out" || isUnknownEffect(end.error);
   const definite = end.type === "threw" && isDefiniteFailure(end.error) ? end.error : undefined;
   const tries = triesOf(call);
-  const mayRetry = tries <= tool.maxRetries && definite?.retry !== false && (tool.idempotent || end.type === "threw");
+  const mayRetry = tries <= tool.maxRetries && definite?.retry !== false && (tool.idempotent || !unknown);
   if (!mayRetry || !isWorthIt(end, options)) {
     const effect = tool.readOnly ? "none" : "unknown";
-    return failed(options, code, message, end.type === "timed-out" ? effect : undefined);
+    return failed(options, code, message, unknown ? effect : undefined);
   }
   const { delayMs, factor, maxDelayMs, jitter } = tool.retry;
   const pause = Math.min(maxDelayMs, delayMs * factor ** (tries - 1)) * (1 - jitter * clock.random());
@@ -92,9 +94,10 @@ function isWorthIt(end: Ending & { type: "timed-out" | "threw" }, { tool, call, 
 }
 
 /** A tool that needs a person. The same question again, after its answer, would be asked for ever. */
-function questionEvent({ kind, prompt, schema, url, expiresInMs }: AskRequest, options: RunCall): EventDraft {
+function questionEvent(asked: AskRequest, options: RunCall): EventDraft {
+  const { kind, prompt, schema, url, expiresInMs } = asked;
   const { runId, call, clock } = options;
-  const text = wellFormed(String(prompt).slice(0, 2_000));
+  const text = promptText(prompt);
   const same = call.decision?.action === "answer" && call.ask?.prompt === text && call.ask.url === url;
   if (same || call.earlier.length >= MAX_QUESTIONS) {
     return failed(options, "unresolved", `It asked again what was answered already: ${text}`, "none");
@@ -105,7 +108,7 @@ function questionEvent({ kind, prompt, schema, url, expiresInMs }: AskRequest, o
     runId,
     callId: call.callId,
     kind,
-    digest: askDigest(call),
+    digest: `${askDigest(call)}.${questionKey(asked)}`,
     prompt: text,
     schema,
     url,

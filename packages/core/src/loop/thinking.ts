@@ -25,7 +25,7 @@ export function createThinking(queue: EventQueue): Thinking {
   let thought: Thought | undefined;
   return {
     intents(action, thread, ask) {
-      const question = questionOf(action);
+      const question = questionOf(action, thread);
       if (question === undefined) return ask() as Intents; // only rules take time
       if (thought?.question !== question || thought.remembered !== rememberedIn(thread)) {
         const made = ask();
@@ -55,8 +55,12 @@ function rememberedIn({ grants, active: [root] }: Thread): string {
   return [...grants.map(({ grantId, used }) => `${grantId} ${used}`), root?.denials.length].join();
 }
 
-/** Names what is asked: the same calls with the same input, or the same turn. */
-function questionOf(action: Action): string | undefined {
+/** Names what is asked: the same calls with the same input, the same turn, or another turn with the same messages. */
+function questionOf(action: Action, { messages }: Thread): string | undefined {
+  if (action.type === "call-model") {
+    const { run, turn, attempt } = action;
+    return `next ${run.runId} ${turn} ${attempt} ${messages.length}`;
+  }
   if (action.type === "judge-turn") return `turn ${action.run.runId} ${action.turn.turn}`;
   if (action.type !== "judge") return undefined;
   return action.calls.map(({ callId, digest }) => `${callId} ${digest}`).join();

@@ -1,6 +1,7 @@
 import type { Json, Usage } from "../protocol/values.ts";
 import { type AnswerPart, mergeMetadata, type ProviderMetadata } from "./ai-sdk-replay.ts";
 import { ModelError, type ModelPart } from "./model.ts";
+import { rulesOf } from "./provider-rules.ts";
 
 /** What we read of a stream part of any AI SDK spec; parts of other types are passed over. */
 interface StreamPart {
@@ -11,6 +12,7 @@ interface StreamPart {
   readonly toolName?: string;
   readonly input?: unknown;
   readonly providerExecuted?: boolean;
+  readonly kind?: string;
   readonly providerMetadata?: ProviderMetadata;
   readonly sourceType?: string;
   readonly url?: string;
@@ -29,6 +31,7 @@ interface StreamPart {
  * @throws ModelError or what the provider put into its `error` part.
  */
 export function createPartMapper(origin: string): (part: unknown, parts: ModelPart[]) => boolean {
+  const { events } = rulesOf(origin);
   const answer: AnswerPart[] = [];
   const open = new Map<string, Extract<AnswerPart, { type: "text" | "reasoning" }>>();
   const foreignCalls = new Set<string>();
@@ -104,8 +107,10 @@ export function createPartMapper(origin: string): (part: unknown, parts: ModelPa
         parts.push({ type: "call", id, name, input });
         return false;
       }
-      case "tool-approval-request":
       case "custom":
+        if (part.kind !== OPENING) replayable = false;
+        return false;
+      case "tool-approval-request":
       case "reasoning-file":
         replayable = false;
         return false;
@@ -119,13 +124,15 @@ export function createPartMapper(origin: string): (part: unknown, parts: ModelPa
         return false;
       }
       case "error":
+        if (isNewEvent(part.error, events)) return false;
         throw part.error;
       case "finish": {
-        const reason = reasonOf(part.finishReason);
+        const usage = usageOf(part.usage);
+        const reason = reasonOf(part.finishReason, usage);
         if (reason === undefined) return false;
         const data = replayable ? dataOf(answer) : undefined;
         if (data !== undefined) parts.push({ type: "opaque", block: { origin, data } });
-        parts.push({ type: "end", reason, usage: usageOf(part.usage) });
+        parts.push({ type: "end", reason, usage });
         return true;
       }
       default:
@@ -134,19 +141,35 @@ export function createPartMapper(origin: string): (part: unknown, parts: ModelPa
   };
 }
 
+/** Says that an answer begins, and is no part of it: without it the answer goes back whole. */
+const OPENING = "anthropic.message_start";
+
+/** A package may take an event it does not know yet for an error. One that is known and not understood is one. */
+function isNewEvent(error: unknown, events: ReadonlySet<string> | undefined): boolean {
+  if (!events || !(error instanceof Error) || error.name !== "AI_TypeValidationError") return false;
+  const { value } = error as { value?: unknown }; // what did not fit, checked next
+  const type = typeof value === "object" && value !== null && "type" in value ? value.type : undefined;
+  return typeof type === "string" && !events.has(type);
+}
+
 const REASONS: Readonly<Record<string, string>> = { "tool-calls": "tools", "content-filter": "filter" };
 
 /**
  * Providers that read to the end of the stream say `other` (`unknown` in v2) with nothing of the model's own when
- * the stream broke off: that is no end. The loop then treats the answer as a failed attempt.
+ * the stream broke off, or `interrupted` (v4): that is no end. The loop then treats the answer as a failed attempt.
  */
-function reasonOf(finishReason: unknown): string | undefined {
+function reasonOf(finishReason: unknown, usage: Usage | undefined): string | undefined {
   const { unified, raw } =
     typeof finishReason === "object" && finishReason !== null
       ? (finishReason as { unified?: unknown; raw?: unknown }) // v3 and v4; v2 has the word alone
       : { unified: finishReason, raw: finishReason === "unknown" ? undefined : finishReason };
-  if (unified === "error") throw new ModelError("The model ended its answer with an error.", { retryable: true });
-  if ((unified === "other" || unified === "unknown" || unified === undefined) && !raw) return undefined;
+  if (unified === "error")
+    throw new ModelError("The model ended its answer with an error.", { retryable: true, usage });
+  const isNone = unified === "other" || unified === "unknown" || unified === undefined;
+  if (unified === "interrupted" || (isNone && !raw)) {
+    if (usage) throw new ModelError("The answer broke off before its end.", { retryable: true, usage });
+    return undefined;
+  }
   const reason = String(unified);
   return Object.hasOwn(REASONS, reason) ? REASONS[reason] : reason === "other" ? String(raw) : reason;
 }

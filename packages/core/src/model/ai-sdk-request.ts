@@ -1,14 +1,18 @@
 import type { Json, MessagePart } from "../protocol/values.ts";
 import { type ProviderMetadata, replayOf } from "./ai-sdk-replay.ts";
 import { quoteInexact } from "./exact-json.ts";
-import type { AssistantPart, ModelMessage, ModelRequest, ToolResult, ToolSpec } from "./model.ts";
+import { fitSchema } from "./fit-schema.ts";
+import type { AssistantPart, ModelMessage, ModelRequest, ToolChoice, ToolResult, ToolSpec } from "./model.ts";
+import { type ProviderRules, rulesOf, wireCallId } from "./provider-rules.ts";
 
 /** What an AI SDK model is called with, as far as we use it: the same in v2, v3 and v4. */
 export interface CallOptions {
   readonly prompt: readonly PromptMessage[];
   /** Absent, with `toolChoice`, when tools are off: some providers refuse an empty list. */
   readonly tools?: readonly FunctionTool[];
-  readonly toolChoice?: { readonly type: "auto" };
+  readonly toolChoice?:
+    | { readonly type: "auto" | "none" | "required" }
+    | { readonly type: "tool"; readonly toolName: string };
   readonly abortSignal: AbortSignal;
   readonly includeRawChunks: false;
 }
@@ -21,6 +25,7 @@ type PromptMessage =
 
 interface FunctionTool extends ToolSpec {
   readonly type: "function";
+  readonly strict?: false;
 }
 interface TextPart {
   readonly type: "text";
@@ -61,50 +66,77 @@ export interface Target {
   readonly version: "v2" | "v3" | "v4";
 }
 
+interface To extends Target {
+  readonly rules: ProviderRules;
+}
+
 /**
- * Makes the translator of requests for one model. A message that was sent before is not translated again: history
- * only grows, and its messages keep their identity.
+ * Makes the translator of requests for one model: the one place that knows its provider's rules. A message that was
+ * sent before is not translated again: history only grows, and its messages keep their identity.
  */
 export function createRequestMapper(target: Target): (request: ModelRequest, signal: AbortSignal) => CallOptions {
-  const sent = new WeakMap<ModelMessage, PromptMessage | null>();
-  const toSent = (message: ModelMessage): PromptMessage | null => {
-    let known = sent.get(message);
-    if (known === undefined) {
-      known = toPromptMessage(message, target);
-      sent.set(message, known);
-    }
-    return known;
-  };
-  return ({ messages, tools }, signal) => ({
-    prompt: messages.map(toSent).filter((message) => message !== null),
-    ...(tools.length > 0 && { tools: tools.map(toFunctionTool), toolChoice: { type: "auto" } }),
+  const to: To = { ...target, rules: rulesOf(target.origin) };
+  const toSent = onceEach((message: ModelMessage) => toPromptMessage(message, to));
+  const toTool = onceEach((tool: ToolSpec) => toFunctionTool(tool, to.rules));
+  return ({ messages, tools, toolChoice }, signal) => ({
+    prompt: inOrder(messages.map(toSent), to.rules),
+    ...(tools.length > 0 && { tools: tools.map(toTool), toolChoice: toChoice(toolChoice) }),
     abortSignal: signal,
     includeRawChunks: false,
   });
 }
 
-function toFunctionTool({ name, description, inputSchema }: ToolSpec): FunctionTool {
-  return { type: "function", name, description, inputSchema };
+function onceEach<From extends object, Made>(make: (from: From) => Made): (from: From) => Made {
+  const made = new WeakMap<From, Made>();
+  return (from) => {
+    const known = made.get(from);
+    if (known !== undefined) return known;
+    const value = make(from);
+    made.set(from, value);
+    return value;
+  };
+}
+
+/** What the assistant says between results and a person's message, for a provider that wants a word there. */
+const SEEN: PromptMessage = { role: "assistant", content: [{ type: "text", text: "Done." }] };
+
+function inOrder(messages: readonly (PromptMessage | null)[], rules: ProviderRules): readonly PromptMessage[] {
+  const order: PromptMessage[] = [];
+  for (const message of messages) {
+    if (message === null) continue;
+    if (rules.answersResults && message.role === "user" && order.at(-1)?.role === "tool") order.push(SEEN);
+    order.push(message);
+  }
+  return order;
+}
+
+function toChoice(choice: ToolChoice = "auto"): NonNullable<CallOptions["toolChoice"]> {
+  return typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.tool };
+}
+
+function toFunctionTool({ name, description, inputSchema }: ToolSpec, rules: ProviderRules): FunctionTool {
+  const tool: FunctionTool = { type: "function", name, description, inputSchema: fitSchema(inputSchema, rules) };
+  return rules.strictUnlessTold ? { ...tool, strict: false } : tool;
 }
 
 /** Null for an assistant's message with nothing in it that could be sent. */
-function toPromptMessage(message: ModelMessage, target: Target): PromptMessage | null {
+function toPromptMessage(message: ModelMessage, to: To): PromptMessage | null {
   switch (message.role) {
     case "system":
       return { role: "system", content: message.text };
     case "user":
-      return { role: "user", content: message.parts.map((part) => toUserPart(part, target)) };
+      return { role: "user", content: message.parts.map((part) => toUserPart(part, to)) };
     case "tool":
-      return { role: "tool", content: message.results.map(toResultPart) };
+      return { role: "tool", content: message.results.map((result) => toResultPart(result, to.rules)) };
     case "assistant": {
-      const replay = replayOf(message, target.origin);
+      const replay = replayOf(message, to.origin);
       const content = replay
         ? replay.map((part) =>
             part.type === "call"
-              ? toCallPart(part.call, part.metadata)
+              ? toCallPart(part.call, part.metadata, to.rules)
               : { type: part.type, text: part.text, ...options(part.metadata) },
           )
-        : message.parts.map((part) => (part.type === "call" ? toCallPart(part, undefined) : part));
+        : message.parts.map((part) => (part.type === "call" ? toCallPart(part, undefined, to.rules) : part));
       const sendable = content.filter(isSendable);
       return sendable.length > 0 ? { role: "assistant", content: sendable } : null;
     }
@@ -132,10 +164,14 @@ function toUserPart(part: MessagePart, { version }: Target): TextPart | FilePart
   return { type: "file", mediaType, ...(name !== undefined && { filename: name }), data };
 }
 
-function toCallPart(call: Extract<AssistantPart, { type: "call" }>, metadata: ProviderMetadata | undefined): CallPart {
+function toCallPart(
+  call: Extract<AssistantPart, { type: "call" }>,
+  metadata: ProviderMetadata | undefined,
+  rules: ProviderRules,
+): CallPart {
   return {
     type: "tool-call",
-    toolCallId: call.id,
+    toolCallId: wireCallId(call.id, rules),
     toolName: call.name,
     input: toInput(call.inputText),
     ...options(metadata),
@@ -156,8 +192,8 @@ function toInput(text: string): unknown {
   return { invalidInput: text };
 }
 
-function toResultPart({ id, name, output, isError }: ToolResult): ResultPart {
-  return { type: "tool-result", toolCallId: id, toolName: name, output: toOutput(output, isError) };
+function toResultPart({ id, name, output, isError }: ToolResult, rules: ProviderRules): ResultPart {
+  return { type: "tool-result", toolCallId: wireCallId(id, rules), toolName: name, output: toOutput(output, isError) };
 }
 
 function toOutput(output: Json, isError: boolean): ResultPart["output"] {

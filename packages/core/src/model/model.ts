@@ -38,10 +38,15 @@ export interface ToolResult {
   readonly isError: boolean;
 }
 
+/** What the model may, must or must not do with its tools: one of them by name, any (`required`), as it likes, or none. */
+export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
+
 export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
   /** Empty when tools are off: then it is not sent at all. */
   readonly tools: readonly ToolSpec[];
+  /** By the tool's name in `tools`; never set without tools. @defaultValue "auto" */
+  readonly toolChoice?: ToolChoice | undefined;
 }
 
 /** One piece of a model's answer. A stream without `end` is a failed attempt. */
@@ -88,6 +93,8 @@ export class ModelError extends Error {
   /** How long the provider asks to wait. */
   readonly retryAfterMs: number | undefined;
   readonly status: number | undefined;
+  /** What the attempt used all the same, where the provider said so. */
+  readonly usage: Usage | undefined;
 
   constructor(
     message: string,
@@ -95,6 +102,7 @@ export class ModelError extends Error {
       readonly retryable: boolean;
       readonly retryAfterMs?: number | undefined;
       readonly status?: number | undefined;
+      readonly usage?: Usage | undefined;
       readonly cause?: unknown;
     },
   ) {
@@ -102,5 +110,6 @@ export class ModelError extends Error {
     this.retryable = details.retryable;
     this.retryAfterMs = details.retryAfterMs;
     this.status = details.status;
+    this.usage = details.usage;
   }
 }

@@ -1,8 +1,7 @@
 import { ToolRunError } from "../errors.ts";
 import { hashText } from "../protocol/digest.ts";
+import { LEGAL_TOOL_NAME as LEGAL } from "./provider-rules.ts"; // an illegal one costs the whole request, used or not
 
-/** What every provider takes. One illegal name costs the whole request, also where its tool is never used. */
-const LEGAL = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const MAX_CHARS = 64;
 const HASH_CHARS = 10;
 

@@ -108,6 +108,8 @@ export interface TurnStarted {
   readonly attempt: number;
   readonly model: string;
   readonly toolsOff?: boolean | undefined;
+  /** Names of the tools that may be called, where `prepareTurn` hid some. Server only. */
+  readonly offered?: readonly string[] | undefined;
   /** Guidance the model reads in this turn; in the log so that a replay is the same. */
   readonly note?: string | undefined;
 }
@@ -158,6 +160,8 @@ export interface AttemptFailed {
   readonly attempt: number;
   readonly error: { readonly code: string; readonly message: string };
   readonly retryAt?: number | undefined;
+  /** What a model attempt used all the same, where its provider said so. */
+  readonly usage?: Usage | undefined;
 }
 export interface LimitReached {
   readonly type: "limit-reached";

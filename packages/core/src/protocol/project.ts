@@ -24,7 +24,7 @@ export function projectEvent(event: ThreadEvent): ThreadEvent | undefined {
     case "turn-ended":
       return without(event, ["opaque"]);
     case "turn-started":
-      return without(event, ["note"]);
+      return without(event, ["note", "offered"]);
     case "turn-judged":
       return undefined; // the app's own conditions
     case "run-ended":

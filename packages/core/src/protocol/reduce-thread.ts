@@ -230,9 +230,8 @@ function onTurn(thread: Thread, event: ThreadEvent): Thread | undefined {
   return updateRun(thread, event.runId, (run) => {
     const turn = run.turn && reduceTurn(run.turn, event);
     if (!turn) return undefined;
-    return turn.usage && turn.usage !== run.turn?.usage
-      ? runWith(run, { turn, usage: addUsage(run.usage, turn.usage) })
-      : runWith(run, { turn });
+    const used = event.type === "turn-ended" || event.type === "attempt-failed" ? event.usage : undefined;
+    return used ? runWith(run, { turn, usage: addUsage(run.usage, used) }) : runWith(run, { turn });
   });
 }
 

@@ -101,6 +101,7 @@ export const eventSchemas: { readonly [Type in EventType]: z.ZodMiniType<EventOf
       attempt: ordinal,
       model: z.string(),
       toolsOff: z.optional(z.boolean()),
+      offered: z.optional(z.readonly(z.array(z.string()))),
       note: optionalText,
     }),
   ),
@@ -159,6 +160,7 @@ export const eventSchemas: { readonly [Type in EventType]: z.ZodMiniType<EventOf
       attempt: ordinal,
       error: z.strictObject({ code: z.string(), message: z.string() }),
       retryAt: optionalTime,
+      usage: z.optional(usage),
     }),
   ),
   "limit-reached": pin<EventOf<"limit-reached">>()(

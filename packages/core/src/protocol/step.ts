@@ -20,6 +20,8 @@ export interface AnyStep {
   readonly destructive: boolean;
   /** Why and how a person is asked; null once somebody answered. */
   readonly ask: Ask | null;
+  /** When it last asked, answered since or not. */
+  readonly askedAt?: number | undefined;
   readonly decision: Decision | null;
   /** Decisions before the latest question: an approval, answers the tool asked for. */
   readonly earlier: readonly Decision[];
@@ -69,6 +71,7 @@ function toStep(threadId: string, call: Call, children: readonly AnyStep[]): Any
     digest: call.status === "waiting" && call.ask ? call.ask.digest : call.digest,
     destructive: call.destructive ?? false,
     ask: call.status === "waiting" && !call.decision ? call.ask : null,
+    askedAt: call.ask?.askedAt,
     decision: call.decision,
     earlier: call.earlier,
     grantId: call.decision?.grantId ?? call.verdict?.grantId,

@@ -35,6 +35,22 @@ export interface ViewMessage<Step = AnyStep> {
 /** `thinking`: nothing of this turn yet · `writing`: text · `calling`: arguments · `tools`: tools run. */
 export type Phase = "thinking" | "writing" | "calling" | "tools";
 
+/** One model call of a run, and the steps it asked for: what a run spent its time and tokens on. */
+export interface ViewTurn<Step = AnyStep> {
+  /** From 1, in its run. */
+  readonly turn: number;
+  /** The step that runs the sub-agent whose turn this is. */
+  readonly parentId?: string | undefined;
+  readonly model: string;
+  readonly status: Turn["status"];
+  /** From 1: more where a model call was tried again. */
+  readonly attempt: number;
+  readonly startedAt: number;
+  readonly endedAt?: number | undefined;
+  readonly usage?: Usage | undefined;
+  readonly steps: readonly Step[];
+}
+
 /** What hook, screens and code read of a thread. Parts and steps that did not change keep their identity. */
 export interface ThreadView<Step = AnyStep> {
   readonly id: string;
@@ -52,6 +68,8 @@ export interface ThreadView<Step = AnyStep> {
   readonly text: string;
   readonly messages: readonly ViewMessage<Step>[];
   readonly steps: readonly Step[];
+  /** The model calls of that run and of its sub-agents, in order. */
+  readonly turns: readonly ViewTurn<Step>[];
   /** Steps that need a person, in order. */
   readonly pending: readonly Step[];
   /** Messages the model has not read yet. */
@@ -63,6 +81,7 @@ export interface ThreadView<Step = AnyStep> {
 const views = new WeakMap<Thread, ThreadView>();
 const endedRuns = new WeakMap<Run, readonly ViewMessage[]>();
 const turnParts = new WeakMap<Turn, readonly ViewPart[]>();
+const turnRows = new WeakMap<Turn, ViewTurn>();
 const stepParts = new WeakMap<AnyStep, ViewPart>();
 const userMessages = new WeakMap<Message, ViewMessage>();
 
@@ -104,6 +123,7 @@ function build(thread: Thread): ThreadView {
     text: ended.at(-1)?.text ?? "",
     messages: queued.length > 0 ? [...messages, ...queued] : messages,
     steps,
+    turns: last ? viewTurns(thread, last, parents) : [],
     pending: steps.filter((step) => step.ask !== null),
     queued,
     grants: thread.grants,
@@ -180,6 +200,27 @@ function viewTurn(thread: Thread, turn: Turn, parents: ReadonlySet<string>): rea
   });
   if (!nested) turnParts.set(turn, parts);
   return parts;
+}
+
+/** Cached as the parts are. A sub-agent's turns follow the turn that called it. */
+function viewTurns(thread: Thread, run: Run, parents: ReadonlySet<string>): readonly ViewTurn[] {
+  return turnsOf(run).flatMap((turn) => {
+    const nested = turn.calls.some((call) => parents.has(call.callId));
+    const known = nested ? undefined : turnRows.get(turn);
+    if (known) return known;
+    const { model, status, attempt, startedAt, endedAt, usage } = turn;
+    const steps = turn.calls.map((call) => viewStep(thread, call));
+    const facts = { model, status, attempt, startedAt, endedAt, usage };
+    const row: ViewTurn = { turn: turn.turn, parentId: run.parentCallId, ...facts, steps };
+    if (!nested) {
+      turnRows.set(turn, row);
+      return row;
+    }
+    const children = [...thread.active, ...thread.runs].filter(({ parentCallId }) =>
+      turn.calls.some((call) => call.callId === parentCallId),
+    );
+    return [row, ...children.flatMap((child) => viewTurns(thread, child, parents))];
+  });
 }
 
 function viewStepPart(step: AnyStep): ViewPart {

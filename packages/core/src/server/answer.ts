@@ -6,12 +6,12 @@ import { inTime, RULE_MS } from "../loop/in-time.ts";
 import { canonicalJson } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import { effectSoFar } from "../protocol/read-thread.ts";
-import { viewStep } from "../protocol/step.ts";
 import type { Ask, Call, Run, Thread } from "../protocol/thread.ts";
 import type { Json } from "../protocol/values.ts";
 import type { Engine } from "./engine.ts";
 import type { Taken } from "./recorded.ts";
 import { recorded } from "./recorded.ts";
+import { shownStep } from "./shown-step.ts";
 import { toolOf } from "./tool-of.ts";
 import type { Writer } from "./writer.ts";
 
@@ -37,7 +37,7 @@ export async function answerEvents(
   }
   if (decision.action !== "answer") {
     throw new ToolRunError("not-waiting", `This step waits for an answer; it cannot take "${decision.action}".`, {
-      step: viewStep(thread, call),
+      step: shownStep(thread, call.callId),
     });
   }
   const { agent, tool } = await toolOf(engine, thread, run, call);

@@ -200,6 +200,7 @@ function fit(agent: Agent, maxRequestMs: number): Agent {
   return {
     ...agent,
     tools: fitted,
+    maxToolMs: longestMs,
     modelSilenceMs: cut(agent.modelSilenceMs),
     rules: { ...agent.rules, modelTimeoutMs: cut(agent.rules.modelTimeoutMs), tools: Object.fromEntries(tools) },
   };

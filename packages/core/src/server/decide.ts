@@ -8,7 +8,6 @@ import { canonicalJson, digestCall } from "../protocol/digest.ts";
 import type { EventDraft } from "../protocol/event.ts";
 import { findCall } from "../protocol/read-thread.ts";
 import type { DecisionBody } from "../protocol/request-schema.ts";
-import { viewStep } from "../protocol/step.ts";
 import type { Call, Run, Thread } from "../protocol/thread.ts";
 import { isSettled, openAsk, rootOf } from "../protocol/thread.ts";
 import type { GrantTerms, Json } from "../protocol/values.ts";
@@ -19,6 +18,7 @@ import type { Engine } from "./engine.ts";
 import { extendEvents } from "./extend.ts";
 import type { Taken } from "./recorded.ts";
 import { recorded } from "./recorded.ts";
+import { shownStep } from "./shown-step.ts";
 import { sealAll } from "./thread-log.ts";
 import { toolOf, userOf } from "./tool-of.ts";
 import { writeThread } from "./write.ts";
@@ -68,7 +68,7 @@ export function decide(
         const siblings = coveredSteps(current, callId, decisions, writer, via, now);
         current = sealAll(current, siblings, now).thread;
         drafts.push(...siblings);
-        results.push(added.refusal ? { callId, ok: false, error: added.refusal } : { callId, ok: true });
+        results.push(added.isOver ? { callId, ok: false, error: over(current, callId) } : { callId, ok: true });
       } catch (error) {
         if (!(error instanceof ToolRunError)) throw error;
         results.push({ callId, ok: false, error });
@@ -88,8 +88,8 @@ function wasRecorded(thread: Thread, { user, key }: Writer, { callId }: Decision
 
 interface Decided {
   readonly drafts: readonly EventDraft[];
-  /** Recorded, and refused all the same: the time was over. */
-  readonly refusal?: ToolRunError | undefined;
+  /** Not the decision is recorded, but that it came too late. */
+  readonly isOver?: boolean | undefined;
 }
 
 async function decideOne(
@@ -103,13 +103,12 @@ async function decideOne(
   const found = findCall(thread, rest.callId);
   if (!found) throw new ToolRunError("not-found", "There is no such step in this conversation.");
   const { run, call } = found;
-  const step = viewStep(thread, call);
+  const step = shownStep(thread, rest.callId);
   const ask = openAsk(call);
   if (!ask) throw closed(call, step);
   if (rootOf(thread)?.stop) throw new ToolRunError("stopped", "The run was stopped; this was not run.", { step });
   if (ask.expiresAt !== undefined && ask.expiresAt <= now) {
-    const refusal = new ToolRunError("expired", "The time to decide is over; this was not run.", { step });
-    return { drafts: expireEvents(run, call), refusal };
+    return { drafts: expireEvents(run, call), isOver: true };
   }
   if (rest.digest !== ask.digest) {
     throw new ToolRunError("stale", "This is not the step that was shown; look at it again and decide.", { step });
@@ -126,6 +125,13 @@ async function decideOne(
     });
   }
   return { drafts: await approveEvents(engine, thread, run, call, writer, decision, via) };
+}
+
+/** What comes too late hears of the step as it is now that its end is in the log. */
+function over(thread: Thread, callId: string): ToolRunError {
+  return new ToolRunError("expired", "The time to decide is over; this was not run.", {
+    step: shownStep(thread, callId),
+  });
 }
 
 /** Why a step takes no decision any more: who, what, when are in its `step`. */

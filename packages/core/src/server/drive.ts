@@ -1,5 +1,5 @@
 import type { Agent } from "../agent/agent.ts";
-import type { LoopContext } from "../loop/context.ts";
+import type { DriveContext } from "../loop/context.ts";
 import { endRun } from "../loop/end-run.ts";
 import { createEventQueue } from "../loop/event-queue.ts";
 import type { Commit, Proposal } from "../loop/run-loop.ts";
@@ -48,7 +48,7 @@ export async function drive(engine: Engine, claimed: Claimed): Promise<Thread> {
   const onError = (error: unknown): void => {
     report(error);
   };
-  const context: LoopContext = {
+  const context: DriveContext = {
     agent,
     user,
     epoch,

@@ -44,8 +44,8 @@ export interface Engine {
   readonly report: (error: unknown) => string;
   /** Drivers of this process, by thread: calling one makes it look into the log. */
   readonly drivers: Map<string, () => void>;
-  /** Writes of this process that are about to start a run, by user. */
-  readonly starting: Map<string, number>;
+  /** Threads in which writes of this process are about to start a run, by user. */
+  readonly starting: Map<string, readonly string[]>;
   readonly recent: RecentBatches;
   readonly maxActiveRuns: number;
 }

@@ -24,6 +24,7 @@ const STATUS: Readonly<Record<ToolRunErrorCode, number>> = {
   network: 502,
   "model-failed": 502,
   "model-truncated": 502,
+  "tools-failed": 502,
   "model-timed-out": 504,
   internal: 500,
 };

@@ -141,7 +141,7 @@ async function toText(engine: Engine, user: User, followed: Followed, mayDecide:
   if (followed.type === "removed") return "event: removed\ndata: {}\n\n";
   if (followed.type === "reset") {
     const access = await accessOf(engine, user, followed.open);
-    const body = snapshotBody(followed.open.thread, access, engine.clock.now());
+    const body = snapshotBody(followed.open.thread, user, access, engine.clock.now());
     return `event: reset\nid: ${body.seq}\ndata: ${JSON.stringify(body)}\n\n`;
   }
   const frame = frameOf(mayDecide ? followed : { ...followed, events: followed.events.map(withoutLink) });

@@ -94,7 +94,7 @@ function answer(
       );
     case "POST continue":
       return write(engine, user, request, threadId, "send", continueBody, 202, (writer, body) =>
-        whileStarting(engine, user, (canStart) => continueRun(engine, threadId, writer, body, canStart)),
+        whileStarting(engine, user, threadId, (canStart) => continueRun(engine, threadId, writer, body, canStart)),
       );
     case "POST title":
       return write(engine, user, request, threadId, "send", titleBody, 200, (writer, { title }) =>
@@ -121,7 +121,7 @@ async function getThread(engine: Engine, user: User, threadId: string, foreign: 
   const due = (rootOf(open.thread)?.dueAt ?? Number.POSITIVE_INFINITY) <= engine.clock.now();
   // A question whose time is over is recorded by whoever notices first: the next look shows it.
   if (due && access.send && !foreign) engine.background(takeOver(engine, threadId));
-  return json(snapshotBody(open.thread, access, engine.clock.now()));
+  return json(snapshotBody(open.thread, user, access, engine.clock.now()));
 }
 
 async function deleteThread(engine: Engine, user: User, threadId: string): Promise<Response> {

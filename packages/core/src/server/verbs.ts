@@ -125,7 +125,7 @@ export function createVerbs(engine: Engine): Verbs {
         const access = await accessOf(engine, user, open);
         return {
           ...(viewThread(open.thread) as View),
-          snapshot: snapshotBody(open.thread, access, engine.clock.now()),
+          snapshot: snapshotBody(open.thread, user, access, engine.clock.now()),
         }; // the registered agent's thread
       } catch (error) {
         if (error instanceof ToolRunError && error.code === "not-found") return null;
@@ -158,7 +158,7 @@ export function createVerbs(engine: Engine): Verbs {
       const open = await openFor(engine, who.user, "send", threadId);
       const runId = viewThread(open.thread).runId ?? "";
       const receipt = await change("send", threadId, who, ["continue", { turns }], (writer) =>
-        whileStarting(engine, who.user, (canStart) =>
+        whileStarting(engine, who.user, threadId, (canStart) =>
           continueRun(engine, threadId, writer, { runId, turns }, canStart),
         ),
       );
@@ -195,7 +195,7 @@ export async function post(
   checkUser(user);
   const writer = writerOf(user, key, body);
   const id = threadId ?? newThreadId(user, key);
-  return whileStarting(engine, user, (canStart) =>
+  return whileStarting(engine, user, id, (canStart) =>
     sendMessage(engine, id, writer, body, via, canStart, threadId === undefined),
   );
 }

@@ -23,6 +23,10 @@ export interface Written<Answer> {
   readonly answer: (seq: number, thread: Thread) => Answer;
 }
 
+/** What this code does not know may change what a write means: one that does takes it. */
+const NEWER =
+  "A newer version of toolrun wrote in this conversation, and this server does not know what. Try again, or deploy it here.";
+
 const TRIES = 12;
 const RESENDS = 4;
 
@@ -42,6 +46,7 @@ export async function writeThread<Answer>(
   };
   let mayClaim = engine.drivesPosts;
   for (let tries = 0; tries < TRIES; tries++) {
+    if (open.thread.unknown) throw new ToolRunError("unavailable", NEWER);
     const now = engine.clock.now();
     const { drafts, answer } = await decide(open.thread, now);
     if (drafts.length === 0) return answer(open.thread.seq, open.thread);

@@ -31,6 +31,7 @@ describe("an agent's rules", () => {
       holdTurn: false,
       concurrency: 8,
       modelAttempts: 3,
+      models: 1,
       modelTimeoutMs: 60_000,
       judgesTurns: false,
       gateAttempts: 0,

@@ -72,7 +72,7 @@ describe("the system's clock", () => {
 });
 
 describe("an id", () => {
-  it("has 22 characters that may stand in a path, and does not come twice", () => {
+  it("[S03] has 22 characters that may stand in a path, and does not come twice", () => {
     const ids = Array.from({ length: 5_000 }, newId);
     for (const id of ids) expect(id).toMatch(/^[\w-]{22}$/);
     expect(new Set(ids).size).toBe(ids.length);

@@ -1087,6 +1087,11 @@ const ROWS: readonly Row[] = [
     expected: { type: "end", run: "r", outcome: "completed" },
   },
   {
+    is: "20: the model's own limit of length cut the answer off",
+    events: [...begun, turnStarted(), turnEnded(1, 1, "length")],
+    expected: { type: "end", run: "r", outcome: "limited", limit: "tokens" },
+  },
+  {
     is: "20: a limit that was only noted down leaves the run completed",
     events: [...begun, limitReached("repeats", "note"), ...wholeTurn()],
     expected: { type: "end", run: "r", outcome: "completed" },

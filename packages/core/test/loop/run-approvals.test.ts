@@ -124,7 +124,7 @@ describe("what waits for a person", () => {
     expect(ran).toEqual([]);
   });
 
-  it("runs out without anybody, once a sweep comes by", async () => {
+  it("[A14] runs out without anybody, once a sweep comes by", async () => {
     const { run } = refundRun({}, { approval: { ask: { expiresInMs: 1_000 } } });
     const step = only(await run.start());
     expect(await run.sweep()).toBe(0);
@@ -432,7 +432,7 @@ describe("a policy", () => {
 });
 
 describe("a message", () => {
-  it("while the model answers is read in the next turn", async () => {
+  it("[A23] while the model answers is read in the next turn", async () => {
     const run = agentRun({ script: [calls(say("Working"), delay(1_000)), say("In French.")] });
     const threadId = await run.begin();
     await run.send({ user, threadId, message: "In French, please" });
@@ -490,7 +490,7 @@ describe("a message", () => {
     expect(ended.outcome).toBe("completed");
   });
 
-  it("left over at the end starts the next run in the same batch", async () => {
+  it("[A23] left over at the end starts the next run in the same batch", async () => {
     const run = agentRun({ script: [calls(say("Answer one"), delay(1_000)), say("Answer two")], limits: { turns: 1 } });
     const threadId = await run.begin();
     await run.send({ user, threadId, message: "One more thing" });
@@ -504,7 +504,7 @@ describe("a message", () => {
     expect(batchOf("run-started")[1]).toBe(batchOf("run-ended")[0]);
   });
 
-  it("after a stop stays unsent until the person sends again, and then both are read in order", async () => {
+  it("[A23] after a stop stays unsent until the person sends again, and then both are read in order", async () => {
     const run = agentRun({ script: [delay(Number.POSITIVE_INFINITY), say("Both read.")] });
     const threadId = await run.begin();
     await run.send({ user, threadId, message: "First extra" });

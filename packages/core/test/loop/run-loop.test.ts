@@ -150,7 +150,7 @@ describe("runLoop", () => {
     expect(seen).toEqual(["model: true", "tool: true"]);
   });
 
-  it("starts nothing when its start is in the log after the lease was over", async () => {
+  it("[A5] starts nothing when its start is in the log after the lease was over", async () => {
     const { tools, count } = counting();
     const made = host({
       script: [call("act", {}), say("Done.")],
@@ -165,7 +165,7 @@ describe("runLoop", () => {
     expect(made.log.at(-1)?.type).toBe("call-started");
   });
 
-  it("drops its wishes and asks again when somebody wrote first", async () => {
+  it("[A4] drops its wishes and asks again when somebody wrote first", async () => {
     const { tools, count } = counting();
     let stopped = false;
     const made = host({
@@ -183,7 +183,7 @@ describe("runLoop", () => {
     expect(made.thread.runs[0]).toMatchObject({ outcome: "stopped" });
   });
 
-  it("proposes what happened again when somebody wrote first, and performs nothing twice", async () => {
+  it("[A4] proposes what happened again when somebody wrote first, and performs nothing twice", async () => {
     const { tools, count } = counting();
     let interfered = 0;
     const made = host({
@@ -214,7 +214,7 @@ describe("runLoop", () => {
     expect(made.thread.runs[0]?.outcome).toBe("completed");
   });
 
-  it("does not pause when a decision came before the pause", async () => {
+  it("[A1] does not pause when a decision came before the pause", async () => {
     const { tools, count } = counting();
     const hash = defineAgent({ model: scriptedModel([]), tools }).tools.get("act")?.hash ?? "";
     const call = { ...ready("a", "act"), toolHash: hash } as Draft;
@@ -237,7 +237,7 @@ describe("runLoop", () => {
     expect(made.thread.runs[0]?.outcome).toBe("completed");
   });
 
-  it("aborts what is in flight and appends nothing more when another owner took over", async () => {
+  it("[A3] aborts what is in flight and appends nothing more when another owner took over", async () => {
     let signal: AbortSignal | undefined;
     const act = tool({
       description: "x",
@@ -266,7 +266,7 @@ describe("runLoop", () => {
     expect(made.clock.armed).toBe(0);
   });
 
-  it("refuses to drive a log it does not know", async () => {
+  it("[A19] refuses to drive a log it does not know", async () => {
     const future = { type: "from-the-future", runId: "r" } as unknown as Draft; // a newer version's event
     const made = host({ script: [], from: foldDrafts([...begun, future]) });
     expect(await made.drive()).toBe("refused");

@@ -54,7 +54,7 @@ describe("calls of one turn", () => {
     expect(lastResults(run.model.requests[1])).toEqual(["slow", "fast"]);
   });
 
-  it("start in the log before any of them runs", async () => {
+  it("[T24] start in the log before any of them runs", async () => {
     const seen: string[] = [];
     const act = readOnly(async (_input, { threadId }) => {
       seen.push(...(await run.events(threadId)).map(({ type }) => type));

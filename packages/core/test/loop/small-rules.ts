@@ -24,6 +24,7 @@ export const RULES: Rules = {
   holdTurn: false,
   concurrency: 8,
   modelAttempts: 3,
+  models: 1,
   modelTimeoutMs: 60_000,
   judgesTurns: false,
   gateAttempts: 0,

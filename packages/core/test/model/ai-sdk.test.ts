@@ -152,12 +152,52 @@ describe.each(["v2", "v3", "v4"] as const)("a %s model", (version) => {
     expect(
       await readAll(toModel(madeModel(version, [{ type: "text-delta", id: "1", delta: "Hi" }])), ask("hi")),
     ).toEqual([{ type: "text", text: "Hi" }]);
-    const cut = version === "v2" ? "unknown" : { unified: "other", raw: undefined };
-    const parts = [
-      { type: "text-delta", id: "1", delta: "Hi" },
-      { type: "finish", finishReason: cut, usage: {} },
-    ];
-    expect((await readAll(toModel(madeModel(version, parts)), ask("hi"))).map(({ type }) => type)).toEqual(["text"]);
+    const cuts: Record<Version, readonly unknown[]> = {
+      v2: ["unknown"],
+      v3: [{ unified: "other", raw: undefined }],
+      v4: [
+        { unified: "other", raw: undefined },
+        { unified: "interrupted", raw: undefined },
+      ],
+    };
+    for (const finishReason of cuts[version]) {
+      const parts = [
+        { type: "text-delta", id: "1", delta: "Hi" },
+        { type: "finish", finishReason, usage: {} },
+      ];
+      expect((await readAll(toModel(madeModel(version, parts)), ask("hi"))).map(({ type }) => type)).toEqual(["text"]);
+    }
+  });
+
+  test("Anthropic's word that an answer begins is no part of it, and another custom part is", async () => {
+    const blockOf = async (kind: string): Promise<boolean> => {
+      const parts = [
+        { type: "custom", kind },
+        { type: "reasoning-start", id: "0" },
+        { type: "reasoning-delta", id: "0", delta: "Hm.", providerMetadata: { anthropic: { signature: "s" } } },
+        finish[version],
+      ];
+      const read = await readAll(toModel(madeModel(version, parts, "anthropic.messages")), ask("hi"));
+      return read.some(({ type }) => type === "opaque");
+    };
+    expect(await blockOf("anthropic.message_start")).toBe(true);
+    expect(await blockOf("anthropic.container_upload")).toBe(false);
+  });
+
+  test("an event of Anthropic's that its package does not know is passed over; one that does not fit is an error", async () => {
+    const misfit = (type: string): Error =>
+      Object.assign(new Error("Type validation failed"), { name: "AI_TypeValidationError", value: { type } });
+    const read = (origin: string, type: string) => {
+      const parts = [
+        { type: "error", error: misfit(type) },
+        { type: "text-delta", id: "1", delta: "Hi" },
+        finish[version],
+      ];
+      return readAll(toModel(madeModel(version, parts, origin)), ask("hi"));
+    };
+    expect((await read("anthropic.messages", "future_event")).map(({ type }) => type)).toEqual(["text", "end"]);
+    await expect(read("anthropic.messages", "content_block_delta")).rejects.toThrow("Type validation failed");
+    await expect(read("openai.chat", "future_event")).rejects.toThrow("Type validation failed");
   });
 
   test("several error parts are one failure, thrown after what came before", async () => {

@@ -24,7 +24,7 @@ describe("frames", () => {
     expect(frame && eventsOf(frame)).toEqual(plain(mixed));
   });
 
-  test("a range without a visible event still moves the reader on", () => {
+  test("[A18] a range without a visible event still moves the reader on", () => {
     const { seq, at } = log.thread;
     const next = reduceFrame(log.thread, toFrame(seq + 1, seq + 3, at + 5, []));
     expect(next).toMatchObject({ seq: seq + 3, at: at + 5 });

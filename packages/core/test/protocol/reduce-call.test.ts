@@ -273,7 +273,7 @@ describe("a settlement", () => {
     expect(ignores(called(...before), succeeded("a"))).toBe(!taken);
   });
 
-  test("that comes late is taken only of the very attempt that was interrupted", () => {
+  test("[A7] that comes late is taken only of the very attempt that was interrupted", () => {
     const late = (attempt: number): Draft => ({ ...succeeded("a"), attempt, late: true }) as Draft; // of its kind
     const lost = called(...running, interrupted("a"));
     expect(ignores(lost, late(2))).toBe(true);

@@ -139,7 +139,7 @@ describe("a call", () => {
     },
   );
 
-  test("the first settlement and the first decision win; others are counted", () => {
+  test("[A7] the first settlement and the first decision win; others are counted", () => {
     const log = states.succeeded();
     const { call } = { call: log.call("c") };
     log.drive(moves.succeed, { type: "call-settled", callId: "c", outcome: "failed", error: ERROR });
@@ -162,7 +162,7 @@ describe("a call", () => {
     expect(log.call("c")).toMatchObject({ input: { amount: 5 }, digest: "digest-2", decision: { originalInput: 1 } });
   });
 
-  test("definite failures count, attempts grow, and the key's number grows with definite failures only", () => {
+  test("[A9] definite failures count, attempts grow, and the key's number grows with definite failures only", () => {
     const log = states.retrying();
     expect(log.call("c")).toMatchObject({ status: "running", failures: 0, attempt: 1, lastError: "It broke." });
     log
@@ -196,7 +196,7 @@ describe("a turn", () => {
   const ended = { type: "turn-ended", ...at, finishReason: "stop" } as const;
   const failed = { type: "attempt-failed", ...at, error: { code: "model-failed", message: "no" } } as const;
 
-  test("an attempt's deltas reach no other attempt", () => {
+  test("[A3] an attempt's deltas reach no other attempt", () => {
     const log = opened().drive({ type: "text-added", ...at, text: "one" }, failed);
     log.drive({ type: "turn-started", turn: 1, attempt: 2, model: "m" });
     log.drive({ type: "text-added", ...at, text: "late" }, ended, {
@@ -237,7 +237,7 @@ describe("a turn", () => {
     expect(log.thread.active[0]?.turn?.cuts).toBe(0);
   });
 
-  test("calls are ready only in a turn that ended", () => {
+  test("[A11] calls are ready only in a turn that ended", () => {
     const log = opened().drive(ready("c", 1, 1));
     expect(log.thread.anomalies).toBe(1);
     log.drive(ended, ready("c", 1, 1), ready("d", 2, 1));
@@ -306,7 +306,7 @@ describe("a run", () => {
     expect(log.thread.anomalies).toBe(3);
   });
 
-  test("waiting, hand-over and the end close the epoch; a claim opens the next", () => {
+  test("[A1] waiting, hand-over and the end close the epoch; a claim opens the next", () => {
     const log = states.asked();
     expect(log.thread).toMatchObject({ epoch: 1, driverId: "d1" });
     log.wait("c");
@@ -319,7 +319,7 @@ describe("a run", () => {
     expect(log.thread).toMatchObject({ epoch: 3, driverId: null, active: [] });
   });
 
-  test("active time runs between events of one epoch only, and begins anew with a run", () => {
+  test("[A15] active time runs between events of one epoch only, and begins anew with a run", () => {
     const log = states.asked(); // one second between appends
     const before = log.thread.activeMs;
     expect(before).toBe(4000);
@@ -384,7 +384,7 @@ describe("the thread", () => {
     expect(log.thread.keys).toHaveLength(keys);
   });
 
-  test("its time never goes back", () => {
+  test("[A15] its time never goes back", () => {
     const log = new LogBuilder().begin();
     const { at, seq } = log.thread;
     const early = sealEvent({ type: "thread-renamed", title: "x", by: ANA, ...log.key() }, seq + 1, at - 5000);

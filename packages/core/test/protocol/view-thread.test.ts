@@ -187,6 +187,35 @@ describe("viewThread", () => {
     log.succeed("research-1", "done").turn(2, "Done.").end("completed", "Done.");
     expect(view(log).steps.map(({ id }) => id)).toEqual(["research-1", "pay-1"]);
     expect(view(log).text).toBe("Done.");
+    expect(view(log).turns.map(({ turn, parentId, steps }) => [turn, parentId, steps.map(({ id }) => id)])).toEqual([
+      [1, undefined, ["research-1"]],
+      [1, "research-1", ["pay-1"]],
+      [2, undefined, []],
+    ]);
+    expect(view(log).turns[0]?.steps[0]).toBe(view(log).steps[0]);
+  });
+
+  test("the turns are those of the active run, else of the last one, each with its times and tokens", () => {
+    const log = new LogBuilder().begin().turn(1, "", { "find-1": 1 });
+    const [turn] = view(log).turns;
+    expect(turn).toMatchObject({ turn: 1, attempt: 1, status: "ended", model: "scripted" });
+    expect(turn?.usage).toEqual({ inputTokens: 10, outputTokens: 5 });
+    expect(turn?.endedAt).toBeGreaterThanOrEqual(turn?.startedAt ?? Number.NaN);
+    log.allow("find-1").start("find-1").succeed("find-1", "paid").turn(2, "Done.");
+    const before = view(log).turns;
+    log.end("completed", "Done.");
+    expect(view(log).turns).toEqual(before);
+    expect(view(log).turns[0]).toBe(before[0]);
+    log.add(log.message("Again", "r2"), log.run("r2"));
+    expect(view(log).turns).toEqual([]);
+  });
+
+  test("a step knows when it last asked, also once it is answered", () => {
+    const log = new LogBuilder().begin().turn(1, "", { "pay-1": 1 }).ask("pay-1");
+    const { askedAt } = view(log).steps[0] ?? {};
+    expect(askedAt).toBe(view(log).steps[0]?.ask?.askedAt);
+    log.decide("pay-1", {}).start("pay-1").succeed("pay-1", "done");
+    expect(view(log).steps[0]).toMatchObject({ ask: null, askedAt });
   });
 
   test("the same thread has the same view, and steps nothing happened to are the same objects", () => {

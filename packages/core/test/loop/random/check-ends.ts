@@ -40,6 +40,7 @@ function checkOutcome(run: RunFacts, ended: EventOf<"run-ended">, fail: Fail): v
       if (!last?.ended || (last.calls.length > 0 && !cut)) fail("ends", "completed, and the model wanted more");
       if (run.limits.some(({ follows }) => follows === "answer" || follows === "stop"))
         fail("ends", "a limit was reached");
+      if (isCutOff(run) && !cut) fail("ends", "completed, and the answer was cut off");
       return;
     }
     case "stopped":
@@ -67,6 +68,12 @@ function checkFailed(run: RunFacts, { code }: EventOf<"run-ended">, fail: Fail):
   if (last?.ended || last?.failed.at(-1)?.error.code !== code) fail("ends", "it failed for no reason");
 }
 
+/** The model's own limit of length ended the last answer. */
+function isCutOff({ turns }: RunFacts): boolean {
+  const last = turns.at(-1);
+  return last?.ended?.finishReason === "length" && last.calls.length === 0;
+}
+
 function isReached(run: RunFacts, { limit }: EventOf<"run-ended">): boolean {
   const { limits, gate } = run.plan;
   const line = lineOf(run);
@@ -76,6 +83,7 @@ function isReached(run: RunFacts, { limit }: EventOf<"run-ended">): boolean {
     case "calls":
       return line.some((each) => callCountOf(each) >= each.plan.limits.calls);
     case "tokens":
+      if (isCutOff(run)) return true;
       return line.some((each) => tokensOf(each) >= (each.plan.limits.tokens ?? Number.POSITIVE_INFINITY));
     case "failures":
       return (
@@ -103,7 +111,9 @@ function checkText(run: RunFacts, { text, outcome, code }: EventOf<"run-ended">,
 
 /** What a run used, its sub-agents that ended included. */
 function checkUsage(run: RunFacts, { usage }: EventOf<"run-ended">, fail: Fail): void {
-  const own = run.turns.flatMap((turn) => turn.ended?.usage?.inputTokens ?? []);
+  const own = run.turns.flatMap(({ ended, failed }) =>
+    [...failed, ended].flatMap((each) => each?.usage?.inputTokens ?? []),
+  );
   const below = run.children.flatMap((child) => child.ended?.usage.inputTokens ?? []);
   const counts = [...own, ...below];
   const sum = counts.length > 0 ? counts.reduce((left, right) => left + right, 0) : undefined;

@@ -4,7 +4,9 @@ import { sameJson } from "./same-json.ts";
 
 /** Tokens of a run and of all it asked for, by the ends of their turns. */
 export function tokensOf(run: RunFacts): number {
-  const ends = treeOf(run).flatMap(({ turns }) => turns.flatMap(({ ended }) => ended?.usage ?? []));
+  const ends = treeOf(run).flatMap(({ turns }) =>
+    turns.flatMap(({ ended, failed }) => [...failed, ended].flatMap((each) => each?.usage ?? [])),
+  );
   return ends.reduce((sum, { inputTokens = 0, outputTokens = 0 }) => sum + inputTokens + outputTokens, 0);
 }
 
