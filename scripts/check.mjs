@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { makeBareApp } from "./bare-app.mjs";
 import { browserTests, unitTests } from "./count-tests.mjs";
 import { bin, install, pnpm, root, run } from "./process.mjs";
 
@@ -22,7 +23,13 @@ export async function testInner() {
   await step("packages", () => ["core", "react"].every(packageIsSound));
   await step("types", () => turbo("typecheck") && run(bin("tsc"), ["--noEmit"]) === 0);
   await step("unit tests", () => count(unitTests(output)));
-  await step("browser tests", async () => count(await browserTests(output)));
+  let bareApp;
+  await step("a stranger's app", () => {
+    bareApp = makeBareApp(output);
+    return bareApp !== undefined;
+  });
+  await step("browser tests", async () => count(await browserTests(output, { BARE_APP: bareApp ?? "" })));
+  if (bareApp) rmSync(bareApp, { recursive: true, force: true });
   return report();
 }
 

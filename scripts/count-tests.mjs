@@ -25,7 +25,7 @@ export function unitTests(output, env = {}) {
 }
 
 /** Runs the browser tests on the production build and counts what ran. */
-export async function browserTests(output) {
+export async function browserTests(output, env = {}) {
   const browser = findBrowser();
   if (!browser) return { ...nothing, code: 1 };
   const file = join(output, "browser.json");
@@ -33,6 +33,7 @@ export async function browserTests(output) {
   const code = run(bin("playwright", "apps/demo"), ["test", "--reporter=list,json"], {
     cwd: join(root, "apps/demo"),
     env: {
+      ...env,
       CHROME_PATH: browser,
       PLAYWRIGHT_JSON_OUTPUT_NAME: file,
       E2E_PORT: String(await freePort(3210)),

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
-const TAG = String.raw`(?:#\d+|[A-Z]-\d+|[A-Z](?:\d\d|\+))`;
+const TAG = String.raw`(?:#\d+|[A-Z]-\d+|[A-Z](?:\d\d?|\+))`;
 /** One or more groups, each in brackets with a space behind. */
 const TAGS = String.raw`((?:\[${TAG}(?: ${TAG})*\] )+)`;
 const ROW = new RegExp(String.raw`^\| (${TAG}) \|`);

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { chromium, defineConfig, devices } from "@playwright/test";
 import { ports } from "./e2e/ports.ts";
 
@@ -9,6 +10,7 @@ import { ports } from "./e2e/ports.ts";
 process.env.E2E_PGLITE_DIR ??= join(tmpdir(), `toolrun-e2e-${randomUUID()}`);
 process.env.SHOP_TOKEN ??= randomUUID();
 process.env.STORE_TOKEN ??= randomUUID();
+mkdirSync(new URL(".data/lab-files", import.meta.url), { recursive: true }); // a file server wants its folder to be there
 
 const executablePath = [
   process.env.CHROME_PATH,
@@ -53,7 +55,16 @@ export default defineConfig({
       OPENAI_API_KEY: "test",
       OPENAI_BASE_URL: `http://127.0.0.1:${ports.model}/v1`,
       TOOLRUN_CONFORMANCE: "1",
+      MCP_EVERYTHING_URL: `http://127.0.0.1:${ports.mcpEverything}/mcp`,
+      MCP_FILES_URL: `http://127.0.0.1:${ports.mcpFiles}/mcp`,
     }),
+    toolServer(ports.mcpEverything, [mcpScript("server-everything"), "streamableHttp"]),
+    // It speaks over stdio only.
+    toolServer(ports.mcpFiles, [
+      fileURLToPath(new URL("../../packages/core/test/adapters/mcp/bridge.mjs", import.meta.url)),
+      mcpScript("server-filesystem"),
+      fileURLToPath(new URL(".data/lab-files", import.meta.url)),
+    ]),
   ],
 });
 
@@ -72,5 +83,18 @@ function server(port: number, name: string, env: Record<string, string>) {
       STORE_TOKEN: process.env.STORE_TOKEN ?? "",
       ...env,
     },
+  };
+}
+
+function mcpScript(name: string): string {
+  return fileURLToPath(new URL(`node_modules/@modelcontextprotocol/${name}/dist/index.js`, import.meta.url));
+}
+
+function toolServer(port: number, args: readonly string[]) {
+  return {
+    command: `node ${args.map((arg) => `"${arg}"`).join(" ")}`,
+    port,
+    reuseExistingServer: false,
+    env: { PORT: String(port) },
   };
 }

@@ -158,7 +158,9 @@ async function watchGrowth(page: Page): Promise<() => Promise<readonly string[]>
     const texts: string[] = [];
     const look = (): void => {
       const message = [...document.querySelectorAll('.tr-message[data-role="assistant"]')].at(-1);
-      const paragraphs = [...(message?.querySelectorAll(".tr-prose") ?? [])].map(({ textContent }) => textContent);
+      const paragraphs = [...(message?.querySelectorAll(".tr-prose, .tr-markdown > p") ?? [])].map(
+        ({ textContent }) => textContent,
+      );
       const text = paragraphs.join("\n\n");
       if (text !== (texts.at(-1) ?? "")) texts.push(text);
     };

@@ -8,7 +8,7 @@ test.setTimeout(60_000);
 test("the lab lists every scenario, and its page says what happens", async ({ page }) => {
   await page.goto("/lab");
   const names = page.getByRole("navigation", { name: "Lab" }).locator("a[href*='scenario=']");
-  await expect(names).toHaveCount(14);
+  await expect(names).toHaveCount(15);
   await names.filter({ hasText: "connect" }).click();
   await expect(page.getByRole("heading", { name: "Import the bank statement of May" })).toBeVisible();
   await expect(page.getByText("A page must be visited before the tool can go on.")).toBeVisible();

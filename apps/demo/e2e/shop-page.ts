@@ -165,6 +165,6 @@ export async function postDecisions(
 
 /** The assistant's last words in this tab, whole: paragraphs as the model wrote them. */
 export async function lastAnswer(page: Page): Promise<string> {
-  const paragraphs = page.locator('.tr-message[data-role="assistant"]').last().locator(".tr-prose");
+  const paragraphs = page.locator('.tr-message[data-role="assistant"]').last().locator(".tr-prose, .tr-markdown > p");
   return (await paragraphs.allTextContents()).join("\n\n");
 }

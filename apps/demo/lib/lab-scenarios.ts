@@ -1,5 +1,6 @@
 import type { Json } from "toolrun";
 import { call, calls, type ScriptedResult, type ScriptedTurn, say, scriptedModel } from "toolrun/testing";
+import { evilText } from "./evil-text.ts";
 import { scriptDelayMs } from "./script-delay.ts";
 
 type Script = Exclude<Parameters<typeof scriptedModel>[0], readonly unknown[]>;
@@ -46,6 +47,7 @@ function answer(told: Told): ScriptedTurn {
     const prompt = "Order 1042 was charged twice. Find out and put it right.";
     return last ? said(last, "the researcher says") : [say("I ask the researcher."), call("research", { prompt })];
   }
+  if (/note/i.test(text)) return say(evilText);
   return say("Pick one of the scenarios on the left.");
 }
 

@@ -4,6 +4,7 @@ import { type UseToolRun, useToolRun } from "@toolrun/react";
 import { ToolRunChat } from "@toolrun/react/ui";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { CopyLine } from "./copy-line.tsx";
+import { drawText } from "./draw-text.tsx";
 import { ModelChip } from "./model-chip.tsx";
 import { OrdersTable } from "./orders-table.tsx";
 import styles from "./shop-desk.module.css";
@@ -67,12 +68,13 @@ export function ShopDesk({ initialThreadId, userId, canRestart, endpoint = "/api
             run={run}
             user={userId === undefined ? undefined : { id: userId }}
             suggestions={suggestions}
+            renderText={drawText}
             placeholder="Write to me…"
             strings={{ emptyTitle: "What should I do?" }}
             title={
               <div className={styles.chatHeader}>
                 <h2>Shop assistant</h2>
-                <ThreadMenu endpoint={endpoint} threadId={run.threadId} onOpen={open} onNew={startNew} />
+                <ThreadMenu endpoint={endpoint} threadId={run.threadId} onOpen={open} onNew={startNew} run={run} />
                 <ModelChip />
               </div>
             }

@@ -1,21 +1,26 @@
 "use client";
 
 import { useThreads } from "@toolrun/react";
+import type { TimelineRun } from "@toolrun/react/timeline";
 import { type ReactNode, useId, useRef } from "react";
 import styles from "./thread-menu.module.css";
+import { TimelinePopover } from "./timeline-popover.tsx";
 
 export interface ThreadMenuProps {
   readonly endpoint: string;
   readonly threadId: string | undefined;
   readonly onOpen: (threadId: string) => void;
   readonly onNew: () => void;
+  readonly run: TimelineRun;
 }
 
 /** The visitor's conversations; those that wait for a decision say so, on the button too. */
-export function ThreadMenu({ endpoint, threadId, onOpen, onNew }: ThreadMenuProps): ReactNode {
+export function ThreadMenu({ endpoint, threadId, onOpen, onNew, run }: ThreadMenuProps): ReactNode {
   const { threads, isLoading } = useThreads({ endpoint });
   const popover = useRef<HTMLDivElement>(null);
+  const timeline = useRef<HTMLDivElement>(null);
   const id = useId();
+  const timelineId = useId();
   const elsewhere = threads.filter((thread) => thread.id !== threadId && thread.pending > 0).length;
   const choose = (action: () => void) => (): void => {
     popover.current?.hidePopover();
@@ -33,9 +38,21 @@ export function ThreadMenu({ endpoint, threadId, onOpen, onNew }: ThreadMenuProp
         ) : null}
       </button>
       <div ref={popover} id={id} popover="auto" className={styles.popover} role="dialog" aria-label="Conversations">
-        <button type="button" className={styles.fresh} onClick={choose(onNew)}>
-          New conversation
-        </button>
+        <div className={styles.row}>
+          <button type="button" className={styles.fresh} onClick={choose(onNew)}>
+            New conversation
+          </button>
+          <button
+            type="button"
+            className={styles.fresh}
+            onClick={choose(() => {
+              timeline.current?.showPopover();
+              timeline.current?.focus();
+            })}
+          >
+            Timeline
+          </button>
+        </div>
         {threads.length === 0 ? (
           <p className={styles.none}>{isLoading ? "Loading…" : "None yet. Your first message starts one."}</p>
         ) : (
@@ -62,6 +79,7 @@ export function ThreadMenu({ endpoint, threadId, onOpen, onNew }: ThreadMenuProp
           </ul>
         )}
       </div>
+      <TimelinePopover run={run} id={timelineId} popover={timeline} />
     </div>
   );
 }

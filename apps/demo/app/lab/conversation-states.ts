@@ -1,4 +1,5 @@
 import type { LimitName } from "toolrun";
+import { evilText } from "../../lib/evil-text.ts";
 import { answered, type LabRun, runOf, said } from "./run-of.ts";
 import { dana, lookedUp, noon, stepOf, waitingOf } from "./step-of.ts";
 
@@ -94,7 +95,10 @@ export const conversationStates: Readonly<Record<string, () => LabRun>> = {
   "long-text": () =>
     runOf([said(long), answered(long, stepOf("long", { input: { note: long }, output: { note: long } }), long)]),
   injection: () =>
-    runOf([said("Read me the customer's note."), answered(evil, stepOf("evil", { title: evil, output: evil }))]),
+    runOf([
+      said("Read me the customer's note."),
+      answered(evilText, stepOf("evil", { title: evilText, output: evilText })),
+    ]),
 };
 
 const long = [
@@ -104,9 +108,3 @@ const long = [
   "",
   "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft".repeat(2),
 ].join("\n");
-
-const evil = [
-  "![](https://evil.test/x?d=1) <img src=x onerror=alert(1)>",
-  "[click me](javascript:alert(1)) javascript:alert(1) data:text/html,<script>alert(1)</script>",
-  `${String.fromCharCode(27)}[31mred${String.fromCharCode(27)}[0m and https://shop.example/help.`,
-].join("\n\n");

@@ -1,13 +1,20 @@
 "use client";
 
-import { ToolRunChat } from "@toolrun/react/ui";
+import { ar } from "@toolrun/react/strings/ar";
+import { de } from "@toolrun/react/strings/de";
+import { pseudo } from "@toolrun/react/strings/pseudo";
+import { en, type Strings, ToolRunChat } from "@toolrun/react/ui";
 import Link from "next/link";
 import { type ReactNode, useMemo } from "react";
 import type { TypedAgent } from "toolrun";
+import { drawText } from "../components/draw-text.tsx";
 import styles from "./lab.module.css";
 import { Live } from "./live.tsx";
 import { type LabScenario, scenarios } from "./scenarios.ts";
 import { states } from "./states.ts";
+import { TimelineButton } from "./timeline-button.tsx";
+
+const languages: Readonly<Record<string, Strings>> = { en, de, ar, pseudo };
 
 export interface LabProps {
   /** The state to show, where no scenario is asked for. */
@@ -15,20 +22,42 @@ export interface LabProps {
   readonly scenario: string | undefined;
   readonly threadId: string | undefined;
   readonly userId: string | undefined;
+  readonly lang: string;
 }
 
 /** One scenario or state, with a list of the others beside it. */
-export function Lab({ name, scenario, threadId, userId }: LabProps): ReactNode {
+export function Lab({ name, scenario, threadId, userId, lang }: LabProps): ReactNode {
   const live = scenario === undefined ? undefined : scenarioOf(scenario);
+  const strings = languages[lang];
   return (
     <div className={styles.lab}>
       <nav className={styles.picker} aria-label="Lab">
         <h1>Lab</h1>
-        <Names title="Scenarios" of="scenario" names={Object.keys(scenarios)} current={scenario} />
-        <Names title="States" of="state" names={Object.keys(states)} current={live ? undefined : name} />
+        <Names
+          title="Languages"
+          names={Object.keys(languages)}
+          current={lang}
+          toQuery={(lang) => (scenario === undefined ? { state: name, lang } : { scenario, lang })}
+        />
+        <Names
+          title="Scenarios"
+          names={Object.keys(scenarios)}
+          current={scenario}
+          toQuery={(scenario) => ({ scenario, lang })}
+        />
+        <Names
+          title="States"
+          names={Object.keys(states)}
+          current={live ? undefined : name}
+          toQuery={(state) => ({ state, lang })}
+        />
       </nav>
-      <main className={styles.stage}>
-        {live ? <Live scenario={live} initialThreadId={threadId} userId={userId} /> : <Still name={name} />}
+      <main className={styles.stage} lang={lang === "pseudo" ? "en" : lang} dir={lang === "ar" ? "rtl" : "ltr"}>
+        {live ? (
+          <Live scenario={live} initialThreadId={threadId} userId={userId} strings={strings} />
+        ) : (
+          <Still name={name} strings={strings} />
+        )}
       </main>
     </div>
   );
@@ -40,13 +69,12 @@ function scenarioOf(name: string): LabScenario | undefined {
 
 interface NamesProps {
   readonly title: string;
-  /** What the address calls it. */
-  readonly of: "scenario" | "state";
   readonly names: readonly string[];
   readonly current: string | undefined;
+  readonly toQuery: (name: string) => Readonly<Record<string, string>>;
 }
 
-function Names({ title, of, names, current }: NamesProps): ReactNode {
+function Names({ title, names, current, toQuery }: NamesProps): ReactNode {
   return (
     <>
       <h2>{title}</h2>
@@ -54,7 +82,7 @@ function Names({ title, of, names, current }: NamesProps): ReactNode {
         {names.map((name) => (
           <li key={name}>
             <Link
-              href={`/lab?${of}=${encodeURIComponent(name)}`}
+              href={{ pathname: "/lab", query: toQuery(name) }}
               prefetch={false}
               aria-current={name === current ? "page" : undefined}
             >
@@ -68,7 +96,7 @@ function Names({ title, of, names, current }: NamesProps): ReactNode {
 }
 
 /** A state made of canned data: its buttons change nothing. */
-function Still({ name }: { readonly name: string }): ReactNode {
+function Still({ name, strings }: { readonly name: string; readonly strings: Strings | undefined }): ReactNode {
   const run = useMemo(() => (Object.hasOwn(states, name) ? states[name]?.() : undefined), [name]);
   if (!run) return <p>There is no state named “{name}”.</p>;
   return (
@@ -76,6 +104,9 @@ function Still({ name }: { readonly name: string }): ReactNode {
       run={run}
       user={{ id: "lab" }}
       suggestions={["Refund order 1042", "Tidy up old orders", "Import 200 orders"]}
+      renderText={drawText}
+      strings={strings}
+      title={run.turns.length > 0 ? <TimelineButton run={run} strings={strings} /> : undefined}
     />
   );
 }

@@ -1,23 +1,26 @@
 "use client";
 
 import { useToolRun } from "@toolrun/react";
-import { ToolRunChat } from "@toolrun/react/ui";
+import { type Strings, ToolRunChat } from "@toolrun/react/ui";
 import { type ReactNode, useState } from "react";
 import type { LabAgent } from "../../lib/lab.ts";
+import { drawText } from "../components/draw-text.tsx";
 import styles from "./lab.module.css";
 import type { LabScenario } from "./scenarios.ts";
+import { TimelineButton } from "./timeline-button.tsx";
 
 export interface LiveProps {
   readonly scenario: LabScenario;
   readonly initialThreadId: string | undefined;
   readonly userId: string | undefined;
+  readonly strings: Partial<Strings> | undefined;
 }
 
 /** One scenario, for real: a run on the server, a script for a model. */
-export function Live({ scenario, initialThreadId, userId }: LiveProps): ReactNode {
+export function Live({ scenario, initialThreadId, userId, strings }: LiveProps): ReactNode {
   const [threadId, setThreadId] = useState(initialThreadId);
   const run = useToolRun<LabAgent>({
-    endpoint: "/api/toolrun-lab",
+    endpoint: scenario.endpoint ?? "/api/toolrun-lab",
     threadId,
     onThread(id) {
       setThreadId(id);
@@ -34,8 +37,14 @@ export function Live({ scenario, initialThreadId, userId }: LiveProps): ReactNod
       run={run}
       user={userId === undefined ? undefined : { id: userId }}
       suggestions={[scenario.message]}
-      strings={{ emptyTitle: scenario.message, emptyText: scenario.about }}
-      title={<h2 className={styles.title}>A script plays the model; everything else is real.</h2>}
+      renderText={drawText}
+      strings={{ ...strings, emptyTitle: scenario.message, emptyText: scenario.about }}
+      title={
+        <div className={styles.title}>
+          <h2>A script plays the model; everything else is real.</h2>
+          <TimelineButton run={run} strings={strings} />
+        </div>
+      }
     />
   );
 }

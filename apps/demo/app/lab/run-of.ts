@@ -24,6 +24,7 @@ export function runOf(messages: readonly ViewMessage[], given: Partial<LabRun> =
     text: "",
     messages,
     steps,
+    turns: [],
     pending,
     queued: [],
     grants: [],

@@ -2,7 +2,11 @@
 export interface LabScenario {
   readonly message: string;
   readonly about: string;
+  /** @defaultValue "/api/toolrun-lab" */
+  readonly endpoint?: string;
 }
+
+const toolServers = "/api/toolrun-mcp";
 
 /** By the name in the address. */
 export const scenarios: Readonly<Record<string, LabScenario>> = {
@@ -22,5 +26,29 @@ export const scenarios: Readonly<Record<string, LabScenario>> = {
   "mail Mia": { message: "Mail Mia", about: "An approval that can be remembered, and taken back." },
   "clear out": { message: "Clear out old orders", about: "Three calls at once; one of them cannot be undone." },
   courier: { message: "Book a courier", about: "An approval that runs out, unless you ask for more time." },
+  evil: {
+    message: "Read me the customer's note",
+    about: "Someone wrote a text to send your data away. Nothing of it is fetched or run.",
+  },
   research: { message: "Research order 1042", about: "A sub-agent with steps and an approval of its own." },
+  "tool server": {
+    message: "Add 17 and 25 with the tool server",
+    about: "A tool of an MCP server: it asks, whatever the server says of it.",
+    endpoint: toolServers,
+  },
+  "tool server asks": {
+    message: "Let the tool server ask me",
+    about: "An MCP server asks in the middle of a call; the run waits for you, for days if need be.",
+    endpoint: toolServers,
+  },
+  "tool server works": {
+    message: "Let the tool server work for a while",
+    about: "Its progress, and Stop, which reaches it.",
+    endpoint: toolServers,
+  },
+  "files of a tool server": {
+    message: "Read the note",
+    about: "Reading runs at once, because we said so; ask it to write, and it asks.",
+    endpoint: toolServers,
+  },
 };
