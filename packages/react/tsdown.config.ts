@@ -1,7 +1,7 @@
 import { defineConfig } from "tsdown";
 
 export default defineConfig({
-  entry: ["src/index.ts", "src/ui.ts"],
+  entry: ["src/index.ts", "src/ui.ts", "src/markdown.ts", "src/timeline.ts", "src/strings/{ar,de,pseudo}.ts"],
   format: "esm",
   platform: "neutral",
   target: "es2022",

@@ -16,6 +16,15 @@ export const en = {
   attachment: "Attached file",
   source: "Source",
   reasoning: "Reasoning",
+  copy: "Copy",
+  copied: "Copied",
+  table: "Table",
+  footnotes: "Footnotes",
+  ticked: "done",
+  notTicked: "not done",
+  image: (alt: string, host: string | undefined): string =>
+    `image${alt === "" ? "" : `: ${alt}`}${host === undefined ? "" : ` — ${host}`}`,
+  loadImage: "Load",
 
   messageLabel: "Message",
   placeholder: "Ask for something…",
@@ -217,6 +226,7 @@ export const en = {
     "model-failed": "The model did not answer.",
     "model-timed-out": "The model took too long to answer.",
     "model-truncated": "The model's answer broke off.",
+    "tools-failed": "The assistant's tools could not be loaded.",
     "request-too-short": "The server cut this off twice before it could finish.",
   } as Readonly<Record<string, string>>, // a server may name codes this version does not know
   reference: (reference: string): string => `Reference ${reference}`,
@@ -226,6 +236,14 @@ export const en = {
   retryNow: "Retry now",
   removed: "This conversation is not here. It may have been removed.",
   dismiss: "Dismiss",
+
+  timeline: "Timeline",
+  noTimeline: "Nothing has run yet.",
+  round: (round: number): string => `Round ${round}`,
+  inAll: (span: string): string => `${span} in all`,
+  waited: (span: string): string => `waited ${span}`,
+  tokens: (input: number, output: number): string =>
+    `${input.toLocaleString("en")} tokens in, ${output.toLocaleString("en")} out`,
 
   announceApprovals: (titles: readonly string[]): string =>
     titles.length === 1 ? `Approval needed: ${titles[0]}.` : `${titles.length} approvals needed. Press F8 to review.`,

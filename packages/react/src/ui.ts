@@ -1,5 +1,6 @@
 export type { GrantsListProps, GrantsRun } from "./chat/grants-list.tsx";
 export { GrantsList } from "./chat/grants-list.tsx";
+export type { RenderText, TextToDraw } from "./chat/model-text.tsx";
 export type { StepRenderers, ToolRunChatProps } from "./chat/tool-run-chat.tsx";
 export { ToolRunChat } from "./chat/tool-run-chat.tsx";
 export type { ApprovalCardProps } from "./step/approval-card.tsx";

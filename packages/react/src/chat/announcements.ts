@@ -83,6 +83,12 @@ function ofEnd(run: Spoken, strings: Strings): readonly Announcement[] {
   const said: Announcement[] = [];
   if (run.outcome === "limited" && run.limit) said.push({ text: strings.limits[run.limit], urgent: true });
   if (run.text === "") return said;
-  const text = run.text.length > longestReply ? `${run.text.slice(0, longestReply)}… ${strings.fullReply}` : run.text;
+  const words = spoken(run.text);
+  const text = words.length > longestReply ? `${words.slice(0, longestReply)}… ${strings.fullReply}` : words;
   return [...said, { text: strings.announceReply(text), urgent: false }];
+}
+
+/** Without the signs of Markdown, which would be read out; of a link, its text. */
+function spoken(text: string): string {
+  return text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/\*\*|~~|`+|^#+ |^> ?/gm, "");
 }

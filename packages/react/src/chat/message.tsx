@@ -2,11 +2,13 @@
 
 import { memo, type NamedExoticComponent, type ReactNode, useId } from "react";
 import type { AnyStep, ViewMessage, ViewPart } from "toolrun";
+import { SafeLink } from "../step/safe-link.tsx";
 import { StepBatch } from "../step/step-batch.tsx";
 import { StepCard } from "../step/step-card.tsx";
 import { useStepContext } from "../step/step-context.ts";
+import { ModelText } from "./model-text.tsx";
 import { RunNotice } from "./run-notice.tsx";
-import { SafeLink, Text } from "./text.tsx";
+import { Text } from "./text.tsx";
 
 export interface MessageProps {
   readonly message: ViewMessage;
@@ -29,12 +31,18 @@ export const Message: NamedExoticComponent<MessageProps> = memo(function Message
         <h2 id={id} className="tr-sr-only">
           {isUser ? strings.youSaid : strings.assistantSaid}
         </h2>
-        {group(message.parts).map((item, index) =>
+        {group(message.parts).map((item, index, items) =>
           Array.isArray(item) ? (
             <StepBatch key={item[0]?.id ?? index} steps={item} />
           ) : (
-            // biome-ignore lint/suspicious/noArrayIndexKey: parts are only ever added at the end.
-            <Part key={index} part={item} hideNotice={isLastRun} />
+            <Part
+              // biome-ignore lint/suspicious/noArrayIndexKey: parts are only ever added at the end.
+              key={index}
+              part={item}
+              isUser={isUser}
+              streaming={busy && index === items.length - 1}
+              hideNotice={isLastRun}
+            />
           ),
         )}
         {queued ? <p className="tr-muted tr-queued">{strings.queuedMessage}</p> : null}
@@ -43,16 +51,23 @@ export const Message: NamedExoticComponent<MessageProps> = memo(function Message
   );
 });
 
-function Part({ part, hideNotice }: { readonly part: ViewPart; readonly hideNotice: boolean }): ReactNode {
+interface PartProps {
+  readonly part: ViewPart;
+  readonly isUser: boolean;
+  readonly streaming: boolean;
+  readonly hideNotice: boolean;
+}
+
+function Part({ part, isUser, streaming, hideNotice }: PartProps): ReactNode {
   const { strings } = useStepContext();
   switch (part.type) {
     case "text":
-      return <Text text={part.text} />;
+      return isUser ? <Text text={part.text} /> : <ModelText text={part.text} streaming={streaming} />;
     case "reasoning":
       return (
         <details className="tr-fold tr-reasoning">
           <summary>{strings.reasoning}</summary>
-          <Text text={part.text} />
+          <ModelText text={part.text} streaming={streaming} />
         </details>
       );
     case "step":

@@ -1,4 +1,5 @@
 import { Fragment, type ReactNode } from "react";
+import { isSafe, SafeLink, withoutControls } from "../step/safe-link.tsx";
 
 /** What may become a link: an address or a mail address. Anything else, `javascript:` first, stays text. */
 const addresses = /(?:https?:\/\/|mailto:)[^\s<>"'`]+/gi;
@@ -29,31 +30,6 @@ function Linked({ text }: { readonly text: string }): ReactNode {
   if (end === 0) return text;
   parts.push(<Fragment key={end}>{text.slice(end)}</Fragment>);
   return parts;
-}
-
-/** A link that tells the target nothing about this page. */
-export function SafeLink({
-  address,
-  title,
-}: {
-  readonly address: string;
-  readonly title?: string | undefined;
-}): ReactNode {
-  if (!isSafe(address)) return title ?? address;
-  return (
-    <a className="tr-anchor" href={address} target="_blank" rel="noopener noreferrer nofollow">
-      {title ?? <bdi dir="ltr">{address}</bdi>}
-    </a>
-  );
-}
-
-/** Control characters are never drawn, and a terminal would obey them. */
-function withoutControls(text: string): string {
-  return text.replace(/\p{Cc}/gu, (character) => (character === "\n" || character === "\t" ? character : ""));
-}
-
-function isSafe(address: string): boolean {
-  return URL.canParse(address) && ["http:", "https:", "mailto:"].includes(new URL(address).protocol);
 }
 
 /** The full stop after an address is not part of it, nor is the bracket around it. */

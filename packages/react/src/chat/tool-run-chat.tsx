@@ -10,6 +10,7 @@ import type { ChatRun } from "./chat-run.ts";
 import { Composer } from "./composer.tsx";
 import { hasFinePointer, headingAfter, nextHeading } from "./focus.ts";
 import { GrantsBar, showGrant } from "./grants-bar.tsx";
+import { type RenderText, TextContext } from "./model-text.tsx";
 import { PendingBar } from "./pending-bar.tsx";
 import { RunBanner } from "./run-banner.tsx";
 import { Suggestions } from "./suggestions.tsx";
@@ -30,6 +31,11 @@ export interface ToolRunChatProps<Agent = RegisteredAgent>
   readonly title?: ReactNode;
   readonly placeholder?: string | undefined;
   readonly steps?: StepRenderers<NoInfer<Agent>> | undefined;
+  /**
+   * Draws what the model writes, as Markdown for example; `null` leaves it to the plain text that is the default. May be
+   * loaded on demand (`lazy`): until then, and where it throws, the text is plain.
+   */
+  readonly renderText?: RenderText | undefined;
   /** Other words, or another language: see `en`. */
   readonly strings?: Partial<Strings> | undefined;
   /** The person at this screen, so that decisions read "by you". */
@@ -142,9 +148,11 @@ function Chat<Agent>(props: ToolRunChatProps<Agent> & { readonly run: UseToolRun
       >
         {props.title ? <header className="tr-header">{props.title}</header> : null}
         <GrantsBar run={run} bar={bar} onFocusLost={() => leave()} />
-        <Transcript run={run} scroller={scroller} empty={suggestions}>
-          {props.children}
-        </Transcript>
+        <TextContext.Provider value={props.renderText}>
+          <Transcript run={run} scroller={scroller} empty={suggestions}>
+            {props.children}
+          </Transcript>
+        </TextContext.Provider>
         <div className="tr-foot">
           <RunBanner run={run} />
           <PendingBar run={run} scroller={scroller} onReview={() => review(false)} />

@@ -35,6 +35,9 @@ export function FieldInput(props: FieldInputProps): ReactNode {
   const isLong = field.kind === "long" || field.kind === "json" || field.kind === "list" || text.includes("\n");
   const title = <VisibleText text={field.title} />;
   const optional = field.required || field.kind === "boolean" ? null : ` (${strings.optional})`;
+  // What stands for nothing typed; never typed for the person.
+  const { default: fallback } = field.schema;
+  const placeholder = ["string", "number"].includes(typeof fallback) ? String(fallback) : undefined;
   const control = {
     id,
     value: text,
@@ -95,6 +98,7 @@ export function FieldInput(props: FieldInputProps): ReactNode {
           ) : isLong ? (
             <textarea
               {...control}
+              placeholder={placeholder}
               rows={Math.min(8, Math.max(2, text.split("\n").length))}
               spellCheck={field.kind === "long"}
               onChange={(event) => onText(event.target.value)}
@@ -103,6 +107,7 @@ export function FieldInput(props: FieldInputProps): ReactNode {
             // Numbers too are text: a number input gives "" for "1." and swallows what it does not understand.
             <input
               {...control}
+              placeholder={placeholder}
               type={inputTypes[String(field.schema.format)] ?? "text"}
               inputMode={field.kind === "number" ? "decimal" : field.kind === "integer" ? "numeric" : undefined}
               autoComplete="off"

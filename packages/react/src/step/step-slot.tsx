@@ -9,8 +9,8 @@ interface BoundaryProps {
   readonly children: ReactNode;
 }
 
-/** One result that cannot be drawn never takes the transcript down. */
-class SlotBoundary extends Component<BoundaryProps, { readonly failed: boolean }> {
+/** What cannot be drawn never takes the transcript down. */
+export class SlotBoundary extends Component<BoundaryProps, { readonly failed: boolean }> {
   override state: { readonly failed: boolean } = { failed: false };
 
   static getDerivedStateFromError(): { readonly failed: boolean } {

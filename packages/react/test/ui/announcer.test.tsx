@@ -48,6 +48,14 @@ test("tokens, progress and clocks are never spoken; the answer is, once", async 
   expect(said).toEqual(["status: Assistant replied: Done."]);
 });
 
+test("an answer is spoken without the signs of Markdown", async () => {
+  const text = "# Done\n\n**Paid** `49.90` to [Mia](https://shop.example/mia), see snake_case and 3 * 4.";
+  const end = { ...runOf([saidOf("Hello"), messageOf(text)]), text };
+  expect(await heard(running("Do"), end)).toEqual([
+    "status: Assistant replied: Done\n\nPaid 49.90 to Mia, see snake_case and 3 * 4.",
+  ]);
+});
+
 test("one approval is an alert with its name, a batch is one alert", async () => {
   expect(await heard(running("Hm"), running("Hm", asked))).toEqual(["alert: Approval needed: Refund order."]);
   const batch = ["a", "b", "c"].map((id) => waitingOf({ id }));

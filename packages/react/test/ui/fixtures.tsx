@@ -140,6 +140,7 @@ export function runOf(messages: readonly ViewMessage[], given: Partial<ChatRun> 
     text: "",
     messages,
     steps,
+    turns: [],
     pending,
     queued: [],
     grants: [],

@@ -88,6 +88,16 @@ test("an optional value that is cleared is left out, and an empty required text 
   expect(sent(actions)).toEqual({ input: { orderId: "", amount: 1 } });
 });
 
+test("a default says what nothing typed stands for, and is never typed for the person", async () => {
+  const properties = { note: { type: "string", default: "as usual" }, count: { type: "integer", default: 3 } };
+  const actions = await edit({ note: "mine" }, { type: "object", properties });
+  await type(/note/i, "");
+  expect([field(/note/i).value, field(/note/i).placeholder]).toEqual(["", "as usual"]);
+  expect([field(/count/i).value, field(/count/i).placeholder]).toEqual(["", "3"]);
+  await user.click(button("Approve with changes"));
+  expect(sent(actions)).toEqual({ input: {} });
+});
+
 test("null, booleans and choices keep their types", async () => {
   const actions = await edit(
     { note: "x", flag: false, level: "low", size: 1 },
