@@ -34,6 +34,9 @@ type Note =
   /** The leader hears the server · has lost it. */
   | { readonly type: "beat" | "lost" };
 
+/** What a leader says. */
+const KNOWN: ReadonlySet<string | undefined> = new Set(["here", "gap", "event", "beat", "lost"]);
+
 interface Kept {
   readonly note: Note & { readonly type: "event" };
   /** The seq the leader was at with it. */
@@ -54,7 +57,7 @@ export function shareStream(name: string, seq: () => number, own: OwnStream): Sh
   let kept: Kept[] = [];
   let keptFrom = 0;
   let keptLength = 0;
-  let onNote = (_note: Note): void => {};
+  let onNote = (_note: Note | undefined): void => {}; // anything at all: a page of another version may speak
   let onLock = (): void => {};
 
   const say = (note: Note): void => channel?.postMessage(note);
@@ -63,8 +66,8 @@ export function shareStream(name: string, seq: () => number, own: OwnStream): Sh
     if (channel) return;
     channel = new BroadcastChannel(name);
     channel.onmessage = ({ data }) => {
-      if (data?.type === "ask" && free) answer(data);
-      else if (typeof data?.type === "string") onNote(data);
+      if (data?.type !== "ask") onNote(data);
+      else if (free) answer(data);
     };
   }
 
@@ -158,6 +161,7 @@ export function shareStream(name: string, seq: () => number, own: OwnStream): Sh
         timer = setTimeout(() => end(free ? lead(wire, path, signal, listener) : "lost"), LAST_WORDS_MS);
       };
       onNote = (note) => {
+        if (!note || !KNOWN.has(note.type)) return;
         if (!free) clearTimeout(timer);
         const how = hear(note, listener);
         if (how) end(how);

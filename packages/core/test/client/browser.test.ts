@@ -70,7 +70,7 @@ describe("the browser's signals", () => {
     expect(client.getSnapshot().connection.status).toBe("live");
   });
 
-  test("a page that comes back from the bfcache drops the dead connection and reconnects at once", async () => {
+  test("[T14] a page that comes back from the bfcache drops the dead connection and reconnects at once", async () => {
     const { server } = await startRunning();
     window.dispatchEvent(pageShown(false));
     await vi.advanceTimersByTimeAsync(0);

@@ -34,6 +34,8 @@ export interface FakeServer {
   end(): void;
   /** Asked before each request is handled. */
   fault: (request: SeenRequest) => Fault | Promise<Fault>;
+  /** Whom snapshots are for; without one, tabs share no stream. */
+  viewer: string | undefined;
   /** Changes the bytes a new stream starts with. */
   backlog: (bytes: Uint8Array) => { readonly chunks: readonly Uint8Array[]; readonly cut?: boolean };
 }
@@ -78,6 +80,7 @@ export function createFakeServer(id = "t1"): FakeServer {
     cut: () => each((stream) => drop(stream, () => stream.error(new TypeError("Load failed")))),
     end: () => each((stream) => drop(stream, () => stream.close())),
     fault: () => undefined,
+    viewer: undefined,
     backlog: (bytes) => ({ chunks: [bytes] }),
   };
 
@@ -126,7 +129,7 @@ export function createFakeServer(id = "t1"): FakeServer {
     }
     if (method === "GET" && threadId === undefined) return json(200, { rows: [rowOf(thread)] });
     if (verb === "events") return follow(Number(url.searchParams.get("after")), signal);
-    if (method === "GET") return json(200, snapshotOf(thread));
+    if (method === "GET") return json(200, { ...snapshotOf(thread), viewer: server.viewer });
     return write(verb ?? "threads", body, reply);
   }
 
