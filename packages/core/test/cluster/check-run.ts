@@ -39,7 +39,8 @@ export function wrongOf(played: Played): readonly string[] {
   return found.map((text) => `run ${played.plan.run}: ${text}`);
 }
 
-function wrongLog(events: readonly ThreadEvent[], thread: Thread): string[] {
+/** A log has no holes, and nothing in it that the fold would not take. */
+export function wrongLog(events: readonly ThreadEvent[], thread: Thread): string[] {
   const holes = events
     .filter(({ seq }, index) => seq !== index + 1)
     .map(({ seq }) => `the log has a hole before ${seq}`);
@@ -101,7 +102,7 @@ function toPair({ callId, action }: { readonly callId: string; readonly action: 
 }
 
 /** Each follower has exactly what may leave the server of the log, in its order. */
-function wrongFollowers({ followers }: Played, events: readonly ThreadEvent[]): string[] {
+export function wrongFollowers({ followers }: Pick<Played, "followers">, events: readonly ThreadEvent[]): string[] {
   const open = events.flatMap((event) => projectEvent(event) ?? []).map((event) => canonicalJson(plain(event)));
   return followers.flatMap((follower, index) => {
     const wrong = follower.wrong.map((text) => `follower ${index}: ${text}`);
@@ -113,7 +114,8 @@ function wrongFollowers({ followers }: Played, events: readonly ThreadEvent[]): 
   });
 }
 
-function wrongCalm(events: readonly ThreadEvent[]): string[] {
+/** Where nobody died, nobody is taken over and nothing interrupted. */
+export function wrongCalm(events: readonly ThreadEvent[]): string[] {
   return events.flatMap((event) => {
     if (event.type === "call-interrupted") return [`${event.callId} was interrupted although nobody died`];
     if (event.type === "run-resumed" && event.why === "takeover") return ["it was taken over although nobody died"];

@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ThreadEvent } from "../../src/protocol/event.ts";
-import { parseEvent } from "../../src/protocol/stored-event.ts";
-import { postgresBinaries, startPostgres } from "../adapters/postgres-server.ts";
-import { hasRedis, startRedis } from "../adapters/redis-server.ts";
 import { buildFile, removeBuilds } from "../build-mutant.ts";
 import { wrongOf } from "./check-run.ts";
 import type { Cluster } from "./cluster.ts";
@@ -12,34 +9,23 @@ import type { Follower } from "./follower.ts";
 import { follow } from "./follower.ts";
 import type { HttpUser } from "./http-user.ts";
 import { httpUser } from "./http-user.ts";
-import type { Opened } from "./open-store.ts";
 import { openStore } from "./open-store.ts";
 import type { Told } from "./person.ts";
 import { beAPerson } from "./person.ts";
 import { seeded } from "./random.ts";
+import { readEvents, readStored } from "./read-log.ts";
+import type { Service } from "./services.ts";
+import { services } from "./services.ts";
 import type { Plan } from "./story.ts";
 
 const LEASE_MS = 900;
 const plan: Plan = { run: 1, words: 24, wordMs: 25, toolMs: 20 };
 
-const stores = [
-  { name: "Redis", isThere: await hasRedis("a server killed in the middle of a stream, on Redis"), start: redis },
-  { name: "PostgreSQL", isThere: postgresBinaries !== undefined, start: postgres },
-];
-
-async function redis(): Promise<{ url: string; stop(): Promise<void> }> {
-  const server = await startRedis();
-  return { url: server.url, stop: () => server.close() };
-}
-
-async function postgres(): Promise<{ url: string; stop(): Promise<void> }> {
-  const server = await startPostgres();
-  return { url: await server.createDatabase(), stop: () => server.stop() };
-}
+const stores = await services("a server killed in the middle of a stream");
 
 describe.each(stores)("a server that is killed in the middle of a stream, on $name", ({ isThere, start }) => {
   let file = "";
-  let store: { url: string; stop(): Promise<void> };
+  let store: Service;
   beforeAll(async () => {
     if (!isThere) return;
     file = await buildFile(new URL("./server-process.ts", import.meta.url), "server-process");
@@ -96,34 +82,28 @@ async function killInTheMiddle(file: string, storeUrl: string, { watch }: { watc
     });
     const told = beAPerson(user, plan, seeded(1), begun);
     const id = await Promise.race([threadId, told.then((each) => each.threadId)]);
-    await until(async () => isInSecondText(await eventsOf(opened, id)));
+    await until(async () => isInSecondText(await readEvents(opened.store, id)));
     await cluster.servers[0].kill();
     port = cluster.servers[1].port;
-    const left = await eventsOf(opened, id);
+    const left = await readEvents(opened.store, id);
     expect(isInSecondText(left)).toBe(true);
     if (!watch) {
       await sleep(LEASE_MS * 2); // what must not happen has its time to happen
-      expect(await eventsOf(opened, id)).toEqual(left);
-      await sweepUntil(cluster, async () => (await eventsOf(opened, id)).length > left.length);
+      expect(await readEvents(opened.store, id)).toEqual(left);
+      await sweepUntil(cluster, async () => (await readEvents(opened.store, id)).length > left.length);
     }
     const after = await told;
     for (const follower of followers) expect(await follower.sees(after.thread.seq)).toBe(true);
-    const read = await opened.store.read(id);
-    const stored = read === null || "gone" in read ? [] : read.events;
+    const stored = await readStored(opened.store, id);
     const executions = (await opened.journal.read()).filter((each) => each.threadId === id);
     const { decisions } = after;
     expect(wrongOf({ plan, threadId: id, decisions, followers, stored, executions, isCalm: false })).toEqual([]);
-    return { told: after, followers, events: await eventsOf(opened, id) };
+    return { told: after, followers, events: await readEvents(opened.store, id) };
   } finally {
     for (const follower of followers) await follower.close();
     await cluster.close();
     await opened.close();
   }
-}
-
-async function eventsOf({ store }: Opened, id: string): Promise<readonly ThreadEvent[]> {
-  const read = await store.read(id);
-  return read === null || "gone" in read ? [] : read.events.map(({ seq, data }) => parseEvent(data, seq));
 }
 
 function isInSecondText(events: readonly ThreadEvent[]): boolean {

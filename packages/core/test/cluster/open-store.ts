@@ -1,5 +1,3 @@
-import { Redis } from "ioredis";
-import pg from "pg";
 import { migrate, postgresStore } from "../../src/postgres.ts";
 import { redisStore } from "../../src/redis.ts";
 import type { ThreadStore } from "../../src/server.ts";
@@ -11,12 +9,13 @@ export interface Opened {
   close(): Promise<void>;
 }
 
-/** Connects to a Redis or a PostgreSQL by its address. */
+/** Connects to a Redis or a PostgreSQL by its address. Loads no other client: a process that dies often starts often. */
 export async function openStore(url: string): Promise<Opened> {
   return url.startsWith("redis:") ? openRedis(url) : openPostgres(url);
 }
 
-function openRedis(url: string): Opened {
+async function openRedis(url: string): Promise<Opened> {
+  const { Redis } = await import("ioredis");
   const client = new Redis(url).on("error", () => undefined);
   return {
     store: redisStore(client),
@@ -29,6 +28,7 @@ function openRedis(url: string): Opened {
 }
 
 async function openPostgres(url: string): Promise<Opened> {
+  const { default: pg } = await import("pg");
   const pool = new pg.Pool({ connectionString: url, max: 8 }).on("error", () => undefined);
   await migrate(pool);
   await pool.query("create table if not exists journal (id serial, execution text not null)").catch(async (error) => {

@@ -53,7 +53,8 @@ export async function beAPerson(
   }
 }
 
-function asking(thread: Thread): readonly (Call & { readonly ask: Ask })[] {
+/** The calls that wait for a person, in the order of the log. */
+export function asking(thread: Thread): readonly (Call & { readonly ask: Ask })[] {
   return thread.active
     .flatMap((run) => run.turn?.calls ?? [])
     .flatMap((call) => {

@@ -11,6 +11,7 @@ import { openStore } from "./open-store.ts";
 import { beAPerson } from "./person.ts";
 import type { Random } from "./random.ts";
 import { seeded } from "./random.ts";
+import { readStored } from "./read-log.ts";
 import type { Plan } from "./story.ts";
 
 export interface Rehearsal {
@@ -68,8 +69,7 @@ export async function rehearse(options: Rehearsal): Promise<Figures> {
     const played: Played[] = [];
     for (const act of acts) {
       if (!act.threadId) continue;
-      const read = await opened.store.read(act.threadId);
-      const stored = read === null || "gone" in read ? [] : read.events;
+      const stored = await readStored(opened.store, act.threadId);
       const own = executions.filter(({ threadId }) => threadId === act.threadId);
       played.push({ ...act, threadId: act.threadId, stored, executions: own, isCalm: havoc === undefined });
     }

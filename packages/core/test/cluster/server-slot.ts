@@ -10,6 +10,8 @@ export interface ServerSlot {
   /** What it said about errors last. */
   readonly errors: string;
   start(): Promise<void>;
+  /** Resolves when the process that runs now is dead, whoever ended it. */
+  untilDead(): Promise<void>;
   /** SIGKILL: nothing of it runs any more when this resolves. */
   kill(): Promise<void>;
   /** Stands still, as a machine that swaps; `resume` lets it go on. */
@@ -41,10 +43,13 @@ export function serverSlot(file: string, ...args: readonly string[]): ServerSlot
       if (!line) throw new Error(`The server did not start: ${errors}`);
       port = Number(line);
     },
+    async untilDead() {
+      if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    },
     async kill() {
       const ending = child;
       child = undefined;
-      if (!ending || ending.exitCode !== null) return;
+      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
       const exited = once(ending, "exit");
       ending.kill("SIGKILL");
       await exited;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { parseEvent } from "../../src/protocol/stored-event.ts";
 import type { Agent, Model, ModelMessage, ModelPart, ThreadStore, ToolContext } from "../../src/server.ts";
 import { defineAgent, tool } from "../../src/server.ts";
 import type { Journal } from "./journal.ts";
+import { startedInLog } from "./read-log.ts";
 
 /** What one run is about. It travels as the person's message: the model keeps nothing between two requests. */
 export interface Plan {
@@ -94,14 +94,5 @@ export function storyAgent(store: ThreadStore, journal: Journal): Agent {
       note: tool({ ...described, approval: "allow", idempotent: true, execute: execute("note") }),
       refund: tool({ ...described, execute: execute("refund") }),
     },
-  });
-}
-
-async function startedInLog(store: ThreadStore, { threadId, callId, attempt }: ToolContext): Promise<boolean> {
-  const read = await store.read(threadId);
-  if (read === null || "gone" in read) return false;
-  return read.events.some(({ seq, data }) => {
-    const event = parseEvent(data, seq);
-    return event.type === "call-started" && event.callId === callId && event.attempt === attempt;
   });
 }
