@@ -110,11 +110,12 @@ test("the watch sees what it watches for: a picture, an inline style and an inli
   });
   const refused = async () => new Set((await watched.violations()).map((each) => each.split(" ")[0]));
   await expect.poll(refused).toEqual(new Set(["style-src-attr", "script-src-elem", "img-src"]));
+  const before = watched.elsewhere.length; // Chromium also tells of requests that it refuses
   await page.goto("/lab?state=injection");
   await page.evaluate(() => {
     document.body.appendChild(document.createElement("img")).src = "https://evil.test/x";
     document.body.appendChild(document.createElement("script")).textContent = "alert(1)";
   });
-  await expect.poll(() => watched.elsewhere).toEqual(["https://evil.test/x"]);
+  await expect.poll(() => watched.elsewhere.slice(before)).toEqual(["https://evil.test/x"]);
   expect(watched.dialogs).toEqual(["1"]);
 });

@@ -24,8 +24,24 @@ export async function buildModule(input: URL, name: string, replacement?: Replac
  * @throws when the text does not occur exactly once: the source moved on, and the mutant has to follow.
  */
 export async function buildFile(input: URL, name: string, replacement?: Replacement): Promise<string> {
+  const build = await rolldown({
+    input: fileURLToPath(input),
+    cwd: core,
+    platform: "node",
+    external: (id) => !/^[./]|^[A-Za-z]:/.test(id),
+    plugins: [replaceOneText(replacement)],
+  });
+  await mkdir(cache, { recursive: true });
+  const file = `${cache}${name.replace(/\W+/g, "-")}.mjs`;
+  await build.write({ file, format: "esm" });
+  await build.close();
+  return file;
+}
+
+/** Plants one fault while a module of tests is built. */
+export function replaceOneText(replacement: Replacement | undefined): Plugin {
   let replaced = 0;
-  const mutator: Plugin = {
+  return {
     name: "replace-one-text",
     transform(code, id) {
       if (!replacement || id.replaceAll("\\", "/") !== `${core.replaceAll("\\", "/")}src/${replacement.file}`)
@@ -37,20 +53,10 @@ export async function buildFile(input: URL, name: string, replacement?: Replacem
       replaced++;
       return parts.join(replacement.to);
     },
+    buildEnd() {
+      if (replacement && replaced !== 1) throw new Error(`${replacement.file} is not part of the code under test.`);
+    },
   };
-  const build = await rolldown({
-    input: fileURLToPath(input),
-    cwd: core,
-    platform: "node",
-    external: (id) => !/^[./]|^[A-Za-z]:/.test(id),
-    plugins: [mutator],
-  });
-  await mkdir(cache, { recursive: true });
-  const file = `${cache}${name.replace(/\W+/g, "-")}.mjs`;
-  await build.write({ file, format: "esm" });
-  await build.close();
-  if (replacement && replaced !== 1) throw new Error(`${replacement.file} is not part of the code under test.`);
-  return file;
 }
 
 export function removeBuilds(): Promise<void> {

@@ -6,8 +6,10 @@ import { type Plugin, rolldown } from "rolldown";
 export interface Bundle {
   /** Every module that was reached, as a path from the repository's root or a `node:` name. */
   readonly modules: readonly string[];
-  /** Bytes after minify and gzip. */
+  /** Bytes after minify and gzip of what loads at once. */
   readonly gzipBytes: number;
+  /** The same of what is imported when it is needed. */
+  readonly laterGzipBytes: number;
 }
 
 const root: string = fileURLToPath(new URL("../../..", import.meta.url));
@@ -38,6 +40,16 @@ export async function bundle(entry: string, external: readonly RegExp[] = []): P
   });
   const { output } = await build.generate({ format: "esm", minify: true });
   await build.close();
-  const code = output.map((file) => (file.type === "chunk" ? file.code : "")).join("\n");
-  return { modules: [...modules].sort(), gzipBytes: gzipSync(code, { level: 9 }).byteLength };
+  const chunks = new Map(output.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file] as const] : [])));
+  const now = new Set([...chunks.values()].filter((chunk) => chunk.isEntry).map((chunk) => chunk.fileName));
+  for (const name of now) for (const other of chunks.get(name)?.imports ?? []) now.add(other);
+  const bytesOf = (wanted: (name: string) => boolean): number => {
+    const code = [...chunks.values()].filter(({ fileName }) => wanted(fileName)).map((chunk) => chunk.code);
+    return code.length === 0 ? 0 : gzipSync(code.join("\n"), { level: 9 }).byteLength;
+  };
+  return {
+    modules: [...modules].sort(),
+    gzipBytes: bytesOf((name) => now.has(name)),
+    laterGzipBytes: bytesOf((name) => !now.has(name)),
+  };
 }

@@ -55,7 +55,7 @@ describe("[M-31] agents as tools", () => {
     ]);
   });
 
-  it("[M-31] what one waits for is in the same list, and its answer goes to it", async () => {
+  it("[M-31 A24] what one waits for is in the same list, and its answer goes to it", async () => {
     const refund = recorder("refunded", { readOnly: false });
     const { agent, model } = agentOf([call("refund", { id: 1 }), say("Refunded.")], { tools: { refund: refund.tool } });
     const run = managed(agent);
@@ -78,7 +78,7 @@ describe("[M-31] agents as tools", () => {
     expect(resultsIn(run.model.requests[1])[0]?.isError).toBe(true);
   });
 
-  it("[M-31 M-30] a stop ends both: leaf first, one end each, and no model is asked again", async () => {
+  it("[M-31 M-30 A17] a stop ends both: leaf first, one end each, and no model is asked again", async () => {
     const { agent, model } = agentOf([calls(say("Looking"), delay(Number.POSITIVE_INFINITY))]);
     const run = managed(agent);
     const threadId = await run.begin();

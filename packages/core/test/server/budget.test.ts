@@ -99,7 +99,7 @@ describe("a request with a time limit", () => {
     });
   });
 
-  it("hands over before what does not fit, asks to be woken, and the next one goes on", async () => {
+  it("[A13] hands over before what does not fit, asks to be woken, and the next one goes on", async () => {
     const clock = fakeClock();
     const counts = { first: 0, second: 0 };
     const takes = (name: keyof typeof counts) =>
@@ -133,10 +133,10 @@ describe("a request with a time limit", () => {
   });
 
   it.each([
-    ["twice ends the run as too short", 100_000, 3, "request-too-short"],
-    ["twice, without a limit, asks the model again", undefined, 3, undefined],
-    ["three times, without a limit, is a model that fails", undefined, 4, "model-failed"],
-  ])("that cuts the model off %s", async (_title, maxRequestMs, requests, code) => {
+    ["[A13] twice ends the run as too short", 100_000, 3, "request-too-short"],
+    ["[A13] twice, without a limit, asks the model again", undefined, 3, undefined],
+    ["[A13] three times, without a limit, is a model that fails", undefined, 4, "model-failed"],
+  ])("%s: a request that cuts the model off", async (_title, maxRequestMs, requests, code) => {
     const clock = fakeClock();
     const store = memoryStore({ clock });
     const agent = defineAgent({ model: scriptedModel(() => delay(Number.POSITIVE_INFINITY), { clock }) });

@@ -92,7 +92,7 @@ function countFollows(store: ThreadStore, open: { count: number; nexts: number }
 }
 
 describe("an event stream", () => {
-  it("begins with a comment before anything else is known, and nothing on its way may hold it back", async () => {
+  it("[T03 T23] begins with a comment before anything else is known, and nothing on its way may hold it back", async () => {
     const { response } = await following();
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
@@ -101,7 +101,7 @@ describe("an event stream", () => {
     expect(await readStream(response).next()).toMatch(/^:/);
   });
 
-  it("covers every seq once, and an id is the end of its range", async () => {
+  it("[A18] covers every seq once, and an id is the end of its range", async () => {
     const { made, threadId } = await wholeRun();
     const blocks = parseBlocks(await (await made.server.get(`/${threadId}/events`)).text());
     const frames = framesOf(blocks);
@@ -206,7 +206,7 @@ describe("an event stream", () => {
     expect(made.server.clock.armed).toBe(0);
   });
 
-  it("tells that the thread was removed, and ends", async () => {
+  it("[A20] tells that the thread was removed, and ends", async () => {
     const { response, server, threadId, clock } = await following();
     const reader = readStream(response);
     reader.flow();
@@ -273,7 +273,7 @@ describe("a reader that goes away", () => {
     expect(made.clock.armed).toBe(made.armed);
   });
 
-  it("200 times leaves one driver and nothing else", async () => {
+  it("[T07] 200 times leaves one driver and nothing else", async () => {
     const made = await following();
     await made.response.body?.cancel();
     for (let visit = 0; visit < 200; visit++) {
@@ -291,7 +291,7 @@ describe("a reader that goes away", () => {
 });
 
 describe("a reader that is slow", () => {
-  it("holds back nobody, is not queued for, and gets everything in the end", async () => {
+  it("[T08] holds back nobody, is not queued for, and gets everything in the end", async () => {
     const words = Array.from({ length: 50 }, (_, index) => calls(say(`w${index} `), delay(10)));
     const made = await following({ script: [words.flat() as never] }); // parts of one answer
     const reader = readStream(made.response);
@@ -306,7 +306,7 @@ describe("a reader that is slow", () => {
   });
 });
 
-describe("a cursor that does not join on", () => {
+describe("[A18] a cursor that does not join on", () => {
   it("beyond the head gets a reset with the thread as it is", async () => {
     const { made, threadId } = await wholeRun();
     const blocks = parseBlocks(await (await made.server.get(`/${threadId}/events?after=99999`)).text());

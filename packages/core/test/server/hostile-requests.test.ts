@@ -238,7 +238,7 @@ describe("a decision", () => {
   });
 });
 
-describe("a user without an id", () => {
+describe("[S09] a user without an id", () => {
   const USERS = [{}, { id: "" }, { id: null }, { id: 5 }];
 
   it.each(USERS)("such as %j is misconfigured in every verb", async (given) => {

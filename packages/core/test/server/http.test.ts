@@ -220,7 +220,7 @@ describe("a write that is not what the endpoint takes", () => {
   });
 });
 
-describe("a write from another site", () => {
+describe("[S05] a write from another site", () => {
   const FOREIGN: readonly (readonly [string, Record<string, string>])[] = [
     ["Sec-Fetch-Site: cross-site", { "sec-fetch-site": "cross-site" }],
     ["Sec-Fetch-Site: same-site", { "sec-fetch-site": "same-site" }],
@@ -253,7 +253,7 @@ describe("a write from another site", () => {
       "the Host header of our Origin, where the server knows itself by another name",
       { origin: "https://www.shop.test", host: "www.shop.test" },
     ],
-  ])("with %s is let in", async (_title, headers) => {
+  ])("[S+] positive control: with %s is let in", async (_title, headers) => {
     const made = await waitingShop({ allowedOrigins: ["https://app.test"] });
     const response = await made.server.post(
       `/${made.threadId}/title`,
@@ -285,15 +285,18 @@ describe("who asks", () => {
     },
   ];
 
-  it.each(each(ALL))("%s: nobody gets a 401, whether or not there is such a thread", async (_name, { request }) => {
-    const made = await waitingShop();
-    const headers = { "x-user": "nobody" };
-    const known = await refused(made, request(made, headers), 401, "unauthenticated");
-    expect(await refused(made, request(made, headers, "unknown"), 401, "unauthenticated")).toEqual(known);
-  });
+  it.each(each(ALL))(
+    "[S03] %s: nobody gets a 401, whether or not there is such a thread",
+    async (_name, { request }) => {
+      const made = await waitingShop();
+      const headers = { "x-user": "nobody" };
+      const known = await refused(made, request(made, headers), 401, "unauthenticated");
+      expect(await refused(made, request(made, headers, "unknown"), 401, "unauthenticated")).toEqual(known);
+    },
+  );
 
   it.each(each(ALL))(
-    "%s: another user's thread is a 404 that looks like an unknown one",
+    "[S03] %s: another user's thread is a 404 that looks like an unknown one",
     async (_name, { request }) => {
       const made = await waitingShop();
       const foreign = await refused(made, request(made, { "x-user": "mallory" }), 404, "not-found");
@@ -527,7 +530,7 @@ describe("a decision the step does not take", () => {
   });
 });
 
-describe("the same key", () => {
+describe("[A8] the same key", () => {
   it.each(each(WRITES.filter(({ path }) => path !== "/continue" && path !== "/revoke")))(
     "%s: with the same body gets the same answer and adds nothing",
     async (_name, write) => {
@@ -578,7 +581,7 @@ describe("the same key", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it("of a thread that was removed is a 404, and nothing comes back", async () => {
+  it("[A20] of a thread that was removed is a 404, and nothing comes back", async () => {
     const { server } = shop({ script: [say("Hi"), say("Hi")] });
     const body = { message: { text: "Hi" }, key: "k" };
     const { threadId }: { threadId: string } = await (await server.post("", body)).json();

@@ -35,7 +35,7 @@ function shop() {
 }
 
 describe("the main job", () => {
-  it("looks up by itself, asks before it refunds, and runs what was approved", async () => {
+  it("[A+] positive control: looks up by itself, asks before it refunds, and runs what was approved", async () => {
     const { toolrun, refunds } = shop();
     const asked = await (await toolrun.send({ user: clerk, message: "Refund 1042" })).settled();
     expect(asked.status).toBe("waiting");

@@ -166,7 +166,7 @@ describe("opposite wishes at once", () => {
     expect((await logged(made)).settlements).toBe(1);
   });
 
-  it.each(SEEDS)("approve and remove: nothing is left, and nothing ran twice (seed %i)", async (seed) => {
+  it.each(SEEDS)("[A20] approve and remove: nothing is left, and nothing ran twice (seed %i)", async (seed) => {
     const { made, servers, ran } = await twoServers(seed);
     const [first = made.server, second = made.server] = servers;
     const [approved] = await Promise.all([
@@ -181,7 +181,7 @@ describe("opposite wishes at once", () => {
 });
 
 describe("first messages at once", () => {
-  it.each(SEEDS)("with one key make one thread with one run (seed %i)", async (seed) => {
+  it.each(SEEDS)("[A8] with one key make one thread with one run (seed %i)", async (seed) => {
     const clock = fakeClock();
     const store = jittery(memoryStore({ clock }), seed);
     const servers = [1, 2].map(() => shop({ clock, store, script: [say("Hi")] }).server);
