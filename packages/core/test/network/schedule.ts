@@ -6,6 +6,7 @@ import { seeded } from "../cluster/random.ts";
 import { startBadNetwork } from "./bad-network.ts";
 import type { ClientCode } from "./build-client.ts";
 import type { BusyServer } from "./busy-server.ts";
+import type { FastClock } from "./fast-clock.ts";
 import { fastClock } from "./fast-clock.ts";
 import { viewOf, watch, wrongIn } from "./watch.ts";
 
@@ -29,17 +30,18 @@ export interface ScheduleOptions {
   readonly code: ClientCode;
   readonly server: BusyServer;
   readonly seed: number;
-  /** A tab that is not there by then never will be. */
+  /** A tab that is not there by then, on the clients' clock, never will be. */
   readonly withinMs?: number | undefined;
 }
 
 /** Two tabs of one person, a bad network, and two runs: what is wrong at the end, or was on the way. */
-export async function runSchedule({ code, server, seed, withinMs = 20_000 }: ScheduleOptions): Promise<Outcome> {
+export async function runSchedule({ code, server, seed, withinMs = 600_000 }: ScheduleOptions): Promise<Outcome> {
   const random = seeded(seed);
   const wrong: string[] = [];
-  const deadline = Date.now() + withinMs;
   const network = await startBadNetwork(server.port, random.fork(), random.between(4, 24));
   const clock = fastClock(FASTER);
+  const deadline = clock.Date.now() + withinMs;
+  const isLate = (): boolean => clock.Date.now() > deadline;
   const { createThreadClient } = code(clock);
   const open = (options: Partial<ThreadClientOptions> = {}): Tab => {
     const client = createThreadClient({ ...options, endpoint: `${network.url}/api/toolrun` });
@@ -52,16 +54,16 @@ export async function runSchedule({ code, server, seed, withinMs = 20_000 }: Sch
 
   const until = async (what: string, test: () => boolean): Promise<void> => {
     while (!test()) {
-      if (Date.now() > deadline) throw new Error(`It never came to this: ${what}.`);
+      if (isLate()) throw new Error(`It never came to this: ${what}.`);
       await sleep(5);
     }
   };
   /** What a person does: press again until it is taken. */
   const insist = async (what: string, act: () => Promise<ActionResult>): Promise<void> => {
     for (;;) {
-      const result = await within(act(), deadline);
+      const result = await within(act(), clock, deadline);
       if (result.ok) return;
-      if (Date.now() > deadline) throw new Error(`${what} was never taken: ${result.code} ${result.message}`);
+      if (isLate()) throw new Error(`${what} was never taken: ${result.code} ${result.message}`);
       await sleep(random.between(1, 30));
     }
   };
@@ -73,7 +75,7 @@ export async function runSchedule({ code, server, seed, withinMs = 20_000 }: Sch
   };
   /** Decides whatever waits, in both tabs at once, until all that was said is done and seen. */
   const attend = async (): Promise<void> => {
-    for (let look = 1; Date.now() < deadline; look++) {
+    for (let look = 1; !isLate(); look++) {
       for (const { client } of tabs) {
         const { pending, status } = client.getSnapshot();
         for (const step of pending) {
@@ -134,9 +136,12 @@ export async function runSchedule({ code, server, seed, withinMs = 20_000 }: Sch
     client.close();
     watched.stop();
   }
-  for (const end = Date.now() + 8_000; (clock.armed > 0 || network.underWay > 0) && Date.now() < end; ) await sleep(5);
+  // A decision that is on its way is tried three times, each for 15 seconds.
+  const end = clock.Date.now() + 60_000;
+  while ((clock.armed > 0 || network.underWay > 0) && clock.Date.now() < end) await sleep(5);
   if (clock.armed > 0) wrong.push(`${clock.armed} timers are left`);
   if (network.underWay > 0) wrong.push(`${network.underWay} requests are left`);
+  clock.stop();
   await network.close();
 
   const log = await events();
@@ -207,13 +212,13 @@ function wrongInLog(
 }
 
 /** An action that never answers is the fault of the client. */
-async function within(result: Promise<ActionResult>, deadline: number): Promise<ActionResult> {
-  const over = new AbortController();
-  const late = sleep(Math.max(0, deadline - Date.now()), undefined, { signal: over.signal }).then(
-    (): ActionResult => ({ ok: false, code: "internal", message: "It never answered." }),
-    (): ActionResult => ({ ok: true }),
-  );
+async function within(result: Promise<ActionResult>, clock: FastClock, deadline: number): Promise<ActionResult> {
+  let timer: ReturnType<FastClock["setTimeout"]> | undefined;
+  const late = new Promise<ActionResult>((resolve) => {
+    const end = (): void => resolve({ ok: false, code: "internal", message: "It never answered." });
+    timer = clock.setTimeout(end, deadline - clock.Date.now());
+  });
   const first = await Promise.race([result, late]);
-  over.abort();
+  clock.clearTimeout(timer);
   return first;
 }
