@@ -2,6 +2,7 @@ import type { ThreadEvent } from "./event.ts";
 import type { Grant } from "./grant.ts";
 import { runWith, threadWith } from "./one-shape.ts";
 import { pathOf } from "./read-thread.ts";
+import { withoutGrant } from "./reduce-call.ts";
 import type { Call, Run, Thread } from "./thread.ts";
 
 type Recorded = ThreadEvent & { type: "decision-recorded" };
@@ -36,6 +37,15 @@ export function withGrant(thread: Thread, event: Recorded): Thread {
     at,
   };
   return threadWith(thread, { grants: [...thread.grants, grant] });
+}
+
+/** Takes a grant back: a step that it let through and that has not started is to be asked about again. */
+export function withoutRevoked(thread: Thread, grantId: string): Thread {
+  const isGone = (id: string): boolean => id === grantId;
+  return threadWith(thread, {
+    grants: thread.grants.filter((grant) => !isGone(grant.grantId)),
+    active: thread.active.map((run) => (run.turn ? runWith(run, { turn: withoutGrant(run.turn, isGone) }) : run)),
+  });
 }
 
 /** Counts a use of a grant. */

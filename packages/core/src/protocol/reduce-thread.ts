@@ -4,7 +4,7 @@ import { isControl, PROTOCOL_VERSION } from "./event.ts";
 import { runWith, threadWith, turnWith } from "./one-shape.ts";
 import { nextExpiry } from "./read-thread.ts";
 import { reduceCall, withoutGrant } from "./reduce-call.ts";
-import { withDenial, withGrant, withUse } from "./reduce-grant.ts";
+import { withDenial, withGrant, withoutRevoked, withUse } from "./reduce-grant.ts";
 import { abandonTurn, reduceTurn } from "./reduce-turn.ts";
 import type { Call, Run, Thread, Turn } from "./thread.ts";
 import { isSettled, openAsk } from "./thread.ts";
@@ -83,12 +83,7 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
         runWith(run, { limits: [...run.limits, { limit: event.limit, count: event.count, follows: event.follows }] }),
       );
     case "grant-revoked":
-      return threadWith(thread, {
-        grants: thread.grants.filter((grant) => grant.grantId !== event.grantId),
-        active: thread.active.map((run) =>
-          run.turn ? runWith(run, { turn: withoutGrant(run.turn, (grantId) => grantId === event.grantId) }) : run,
-        ),
-      });
+      return reopened(withoutRevoked(thread, event.grantId));
     case "turn-started":
       return startTurn(thread, event);
     case "turn-judged":
@@ -270,8 +265,8 @@ function updateRoot(thread: Thread, runId: string | undefined, update: (run: Run
 }
 
 /**
- * An answer or a late result came while nobody drives: the run does not wait any more, so that whoever looks or
- * sweeps takes it up. What it says in the state is all that a crash leaves.
+ * An answer, a late result or a revocation came while nobody drives: the run does not wait any more, so that whoever
+ * looks or sweeps takes it up. What it says in the state is all that a crash leaves.
  */
 function reopened(thread: Thread | undefined): Thread | undefined {
   if (thread?.active[0]?.status !== "waiting") return thread;

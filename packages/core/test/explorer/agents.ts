@@ -1,10 +1,11 @@
 import * as z from "zod";
 import type { Agent, Tool } from "../../src/agent/agent.ts";
 import type { ToolContext } from "../../src/agent/tool-context.ts";
+import type { Verdict } from "../../src/agent/verdict.ts";
 import type { Model, ModelPart, ModelRequest } from "../../src/model/model.ts";
 import type { Json } from "../../src/protocol/values.ts";
 import type { Scenario, ScenarioTool } from "./scenario.ts";
-import { INPUT } from "./scenario.ts";
+import { FORBIDDEN, INPUT } from "./scenario.ts";
 
 /** The functions under test, real or mutated. */
 export type Subject = typeof import("./subject.ts");
@@ -38,7 +39,7 @@ function agentWith(
 ): Agent {
   const own = [...tools].filter(([name]) => calls === undefined || calls.includes(name));
   return subject.defineAgent({
-    model: scriptOf(calls ?? scenario.calls ?? [], at),
+    model: scriptOf(calls ?? scenario.calls ?? [], at, scenario.again ?? false),
     tools: Object.fromEntries(own),
     modelSilenceMs: 600_000,
     limits: { timeMs: 3_600_000 },
@@ -53,7 +54,7 @@ function makeTool(
   agentOf: (calls: readonly string[]) => Agent,
   at: () => Workplace,
 ): Tool {
-  const { readOnly, idempotent, expiresInMs } = options;
+  const { readOnly, idempotent } = options;
   const inputSchema = z.object({ amount: z.number() });
   const common = { description: name, inputSchema };
   if (options.agent) return subject.agentTool({ ...common, agent: agentOf(options.agent) });
@@ -62,7 +63,7 @@ function makeTool(
   return subject.tool({
     ...common,
     ...{ readOnly, idempotent, timeoutMs: 600_000, maxRetries: idempotent ? 1 : 0 },
-    approval: expiresInMs === undefined ? undefined : { ask: { expiresInMs } },
+    approval: readOnly ? undefined : ruleOf(options),
     execute: (input, context) =>
       options.asks && context.answer === undefined
         ? subject.ask({ prompt: "Which account?" })
@@ -70,18 +71,25 @@ function makeTool(
   });
 }
 
+/** Asks, with a time where the scenario sets one; a tool that denies does so for one input. */
+function ruleOf({ expiresInMs, denies }: ScenarioTool): (input: { readonly amount: number }) => Verdict {
+  const forbidden = JSON.stringify(FORBIDDEN);
+  const ask = { expiresInMs, scopes: ["once", "run", "thread"] } as const;
+  return (input) => (denies && JSON.stringify(input) === forbidden ? { deny: "Not that much." } : { ask });
+}
+
 /** What the model answers when it has read so many messages and its calls are done. */
 export function answerTo(messages: number): string {
   return `read ${messages} done`;
 }
 
-/** Calls these tools once for each run, then answers in two pieces how many messages it has read. */
-function scriptOf(wanted: readonly string[], at: () => Workplace): Model {
+/** Calls these tools once, or once behind each message, then answers in two pieces how many messages it has read. */
+function scriptOf(wanted: readonly string[], at: () => Workplace, again: boolean): Model {
   return {
     async *stream(request, signal) {
       const place = at();
       await place.modelStep(signal);
-      if (wanted.length > 0 && !hasResults(request)) {
+      if (wanted.length > 0 && !hasResults(request, again)) {
         for (const [index, name] of wanted.entries()) yield toCall(`c${index}`, name);
         yield { type: "end", reason: "tools" };
         return;
@@ -98,12 +106,14 @@ function scriptOf(wanted: readonly string[], at: () => Workplace): Model {
   };
 }
 
-function toCall(id: string, name: string): ModelPart {
-  return { type: "call", id, name, input: JSON.stringify(INPUT) };
+function toCall(id: string, wanted: string): ModelPart {
+  const [name = "", amount] = wanted.split(" ");
+  return { type: "call", id, name, input: JSON.stringify(amount === undefined ? INPUT : { amount: Number(amount) }) };
 }
 
-function hasResults(request: ModelRequest): boolean {
-  return request.messages.some((message) => message.role === "tool");
+function hasResults({ messages }: ModelRequest, again: boolean): boolean {
+  const since = again ? messages.findLastIndex(isFromPerson) : 0;
+  return messages.slice(since).some((message) => message.role === "tool");
 }
 
 /** Notes of the app travel in the person's role; they begin with a bracket. */

@@ -1,6 +1,7 @@
 import type { StoredEvent } from "../../src/store/thread-store.ts";
 import type { AppliedAppend } from "./faulty-store.ts";
 import type { LogChecker } from "./log-checker.ts";
+import { FORBIDDEN } from "./scenario.ts";
 import type { Execution } from "./server-process.ts";
 import type { Violation } from "./violation.ts";
 
@@ -29,13 +30,14 @@ export function checkExecution({ log, executions, violations, spent }: Effects, 
   }
   if (started.key !== key) fail(`executed with key ${key}; the log says ${started.key}`);
   const call = log.calls.get(callId);
+  if (input === JSON.stringify(FORBIDDEN)) fail("executed with what the tool's rule denies");
   if (call?.input !== input) fail(`executed with ${input}; approved is ${call?.input}`);
   // A store whose clock runs away by more than the margin is the pause no server can close: the key closes it.
   if (spent.skewed) return;
   for (const event of log.events.slice(at + 1)) {
     const gone =
       event.type === "run-resumed" ||
-      event.type === "run-ended" ||
+      (event.type === "run-ended" && call !== undefined && log.isBelow(call.runId, event.runId)) ||
       ((event.type === "call-interrupted" || event.type === "call-settled") && event.callId === callId);
     if (gone) fail(`executed after ${event.type} (event ${event.seq})`);
   }

@@ -1,7 +1,7 @@
 import { hasUnread } from "../../src/loop/next-action.ts";
 import { findCall } from "../../src/protocol/read-thread.ts";
 import { serialiseEvent } from "../../src/protocol/stored-event.ts";
-import type { Thread } from "../../src/protocol/thread.ts";
+import type { Call, Thread } from "../../src/protocol/thread.ts";
 import { emptyThread, openAsk, rootOf } from "../../src/protocol/thread.ts";
 import { viewThread } from "../../src/protocol/view-thread.ts";
 import { foldStored } from "../../src/server/thread-log.ts";
@@ -11,12 +11,15 @@ import type { World } from "./world.ts";
 import { LEASE_MS } from "./world.ts";
 
 /** At rest for a person: the run ended, or somebody is asked and nobody is needed to drive. */
-export function isSettledFor(thread: Thread): boolean {
+export function isSettledFor({ log, scenario }: World): boolean {
+  const { thread } = log;
   const root = rootOf(thread);
   if (!root) return true;
   const calls = thread.active.flatMap((run) => run.turn?.calls ?? []);
   if (root.status !== "waiting" || thread.driverId !== null) return false;
-  return calls.some((call) => openAsk(call)) && calls.every((call) => call.status !== "queued");
+  // Where a turn is held, what was allowed waits for the questions beside it.
+  const isHeld = (call: Call): boolean => scenario.agent?.holdTurn === true && call.verdict !== null;
+  return calls.some((call) => openAsk(call)) && calls.every((call) => call.status !== "queued" || isHeld(call));
 }
 
 /** What must hold with no fault at all, with nobody's help: nothing waits for a sweep or a look. */
@@ -35,7 +38,7 @@ export function checkUndisturbed(world: World): void {
     if (event.type === "run-resumed" && event.why === "takeover") fail("A6", "a healthy owner was robbed");
     if (event.type === "run-ended" && event.outcome === "failed") fail("live", `nothing went wrong: ${event.code}`);
   }
-  if (drives && !isSettledFor(log.thread)) fail("live", "nothing went wrong, and the run goes on no more");
+  if (drives && !isSettledFor(world)) fail("live", "nothing went wrong, and the run goes on no more");
 }
 
 /** What must hold when the faults are over and everybody had time to recover. */
@@ -43,8 +46,9 @@ export function checkEnd(world: World): void {
   const { log } = world;
   const fail = failing(world);
   const { thread } = log;
-  if (!isSettledFor(thread)) fail("I4", `the run is stuck: ${rootOf(thread)?.status}, driver ${thread.driverId}`);
+  if (!isSettledFor(world)) fail("I4", `the run is stuck: ${rootOf(thread)?.status}, driver ${thread.driverId}`);
   checkCalls(world, fail);
+  checkShown(thread, fail);
   checkTexts(world, fail);
   checkAnswers(world, fail);
   const stored = log.events.map((event) => ({ seq: event.seq, batch: "", control: true, data: serialiseEvent(event) }));
@@ -67,7 +71,8 @@ function failing(world: World): Fail {
 }
 
 /** I4: what a person approved was run, or they are asked what to make of it. */
-function checkCalls({ log, executions }: World, fail: Fail): void {
+function checkCalls(world: World, fail: Fail): void {
+  const { log, executions } = world;
   const stopped = new Set(log.events.flatMap((event) => (event.type === "stop-requested" ? [event.runId] : [])));
   for (const [callId, facts] of log.calls) {
     if (stopped.size > 0 && log.thread.runs.some(({ runId }) => runId === facts.runId)) continue;
@@ -76,8 +81,17 @@ function checkCalls({ log, executions }: World, fail: Fail): void {
     );
     if (!approved || executions.some((execution) => execution.callId === callId)) continue;
     const call = findCall(log.thread, callId)?.call;
-    const offered = call?.ask?.kind === "interrupted";
+    if (call?.status === "queued" && isSettledFor(world)) continue; // held
+    const offered = call !== undefined && (call.ask?.kind === "interrupted" || openAsk(call) !== undefined);
     if (!offered) fail("I4", `${callId} was approved and never ran: ${call?.status} ${call?.reason ?? ""}`);
+  }
+}
+
+/** I4: whatever waits, at any depth, is in the one list a person sees. */
+function checkShown(thread: Thread, fail: Fail): void {
+  const shown = new Set(viewThread(thread).pending.map(({ id }) => id));
+  for (const { callId } of thread.active.flatMap((run) => run.turn?.calls ?? []).filter((call) => openAsk(call))) {
+    if (!shown.has(callId)) fail("I4", `${callId} waits, and nobody is shown it`);
   }
 }
 
@@ -105,7 +119,7 @@ function checkTexts({ log }: World, fail: Fail): void {
 function checkAnswers({ log, answers, spent }: World, fail: Fail): void {
   const keys = log.events.flatMap((event) => ("key" in event && "bodyHash" in event && event.key ? [event] : []));
   const first = new Map<string, string>();
-  for (const { key, act, outcome, callId, runId, threadId } of answers) {
+  for (const { key, act, outcome, results, runId, threadId } of answers) {
     const said = `${act} ${key}: ${outcome}`;
     const whole = `${outcome} ${runId ?? ""} ${threadId ?? ""}`;
     const before = first.get(key);
@@ -113,14 +127,29 @@ function checkAnswers({ log, answers, spent }: World, fail: Fail): void {
     first.set(key, whole);
     const mine = keys.filter((event) => event.key === key);
     if (act === "send" && mine.length !== 1) fail("I6", `${said}, and ${mine.length} messages are in the log`);
-    if (act === "send" || act === "stop") continue;
-    const recorded = log.events.filter((event) => event.type === "decision-recorded" && event.callId === callId);
-    const own = recorded.some((event) => "key" in event && event.key === key);
-    if (own !== (outcome === "ok")) fail("I6", `${said}, and the log says ${own ? "it counts" : "it does not"}`);
-    if (outcome === "decided" && recorded.length === 0) fail("I6", `${said}, and nobody decided`);
-    const expired = recorded.some((event) => "action" in event && event.action === "expire");
-    if (outcome === "expired" && !expired) fail("I6", `${said}, and the log does not`);
-    const known = ["ok", "decided", "expired", "stopped", "not-waiting", "stale"];
-    if (!known.includes(outcome) && spent.faults === 0) fail("I6", said);
+    for (const result of results) checkResult(log, key, result, spent.faults === 0, (message) => fail("I6", message));
   }
 }
+
+/** One decision's answer against what the log says of its step. */
+function checkResult(
+  { events }: World["log"],
+  key: string,
+  { callId, outcome }: World["answers"][number]["results"][number],
+  nothingWrong: boolean,
+  fail: (message: string) => void,
+): void {
+  const said = `${key} about ${callId}: ${outcome}`;
+  const about = events.filter((event) => "callId" in event && event.callId === callId);
+  const recorded = about.filter((event) => event.type === "decision-recorded");
+  const own = [...recorded, ...about.filter((event) => event.type === "decision-extended")].some(
+    (event) => "key" in event && event.key === key,
+  );
+  if (own !== (outcome === "ok")) fail(`${said}, and the log says ${own ? "it counts" : "it does not"}`);
+  if (outcome === "decided" && recorded.length === 0) fail(`${said}, and nobody decided`);
+  const expired = recorded.some((event) => "action" in event && event.action === "expire");
+  if (outcome === "expired" && !expired) fail(`${said}, and the log does not`);
+  if (!KNOWN.includes(outcome) && nothingWrong) fail(said);
+}
+
+const KNOWN: readonly string[] = ["ok", "decided", "expired", "stopped", "not-waiting", "stale", "forbidden"];

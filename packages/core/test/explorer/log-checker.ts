@@ -1,7 +1,9 @@
 import type { ThreadEvent } from "../../src/protocol/event.ts";
 import { reduceThread } from "../../src/protocol/reduce-thread.ts";
 import type { Thread } from "../../src/protocol/thread.ts";
-import { emptyThread } from "../../src/protocol/thread.ts";
+import { emptyThread, openAsk } from "../../src/protocol/thread.ts";
+import { createGrantChecker } from "./grant-checker.ts";
+import { FORBIDDEN } from "./scenario.ts";
 import type { Invariant, Violation } from "./violation.ts";
 
 /** What a call's events add up to, read without the reducer. */
@@ -21,6 +23,11 @@ interface CallFacts {
   decisions: number;
   mayStart: boolean;
   lastEpoch: number;
+  /** Why it may start at all: a verdict or a decision. Nothing, while it has neither. */
+  allowedBy: "rule" | "person" | "grant" | undefined;
+  grantId: string | undefined;
+  /** When its open question runs out. */
+  expiresAt: number;
 }
 
 /** Only these are written without an epoch: by posters, and late results. */
@@ -32,6 +39,8 @@ const POSTED = new Set([
   "run-ended",
   "decision-recorded",
   "call-settled",
+  "decision-extended",
+  "grant-revoked",
 ]);
 
 /** Reads a log event by event and says which rule an event breaks. Knows nothing of who wrote it. */
@@ -40,12 +49,18 @@ export interface LogChecker {
   readonly events: readonly ThreadEvent[];
   readonly calls: ReadonlyMap<string, CallFacts>;
   /** What the calls' approved inputs are, as JSON. */
-  add(event: ThreadEvent): void;
+  add(event: ThreadEvent, batch: string): void;
+  /** True when a call of one run is at work for another: its own, or one that asked for it. */
+  isBelow(runId: string, other: string | undefined): boolean;
+  /** All events of an append were added. */
+  endOfBatch(): void;
 }
 
 export function createLogChecker(
   id: string,
   idempotent: ReadonlySet<string>,
+  /** Every clock of the world tells the same time. */
+  exactClocks: boolean,
   report: (violation: Violation) => void,
 ): LogChecker {
   const events: ThreadEvent[] = [];
@@ -54,6 +69,9 @@ export function createLogChecker(
   const ended = new Set<string>();
   const stopped = new Set<string>();
   const retryKeys = new Set<string>();
+  const grants = createGrantChecker((event, message) => fail("I9", event, message));
+  /** The append in which each post of decisions is. */
+  const posts = new Map<string, string>();
   /** Runs of sub-agents, and the runs that asked for them. */
   const parents = new Map<string, string>();
   let thread = emptyThread(id);
@@ -94,12 +112,21 @@ export function createLogChecker(
     return stopped.has(runId) || (parent !== undefined && isStopped(parent));
   };
 
+  const isBelow = (runId: string, other: string | undefined): boolean => {
+    const parent = parents.get(runId);
+    return runId === other || (parent !== undefined && isBelow(parent, other));
+  };
+
   const started = (event: ThreadEvent & { type: "call-started" }, call: CallFacts): void => {
     if (event.attempt !== call.attempts + 1) fail("I1", event, `attempt ${event.attempt} after ${call.attempts}`);
     if (call.refused || call.settled || isStopped(call.runId) || ended.has(call.runId)) {
       fail("I2", event, "a call starts after its refusal");
     }
     if (event.digest !== call.digest) fail("I2", event, "its digest is not the approved one");
+    if (call.allowedBy === undefined) fail("I2", event, "a call starts that nobody allowed");
+    if (call.allowedBy === "grant" && !grants.isLive(call.grantId)) {
+      fail("I9", event, "a call starts although what allowed it was taken back");
+    }
     if (event.key !== `${event.callId}.${call.failures}`) {
       fail("I3", event, `its key is ${event.key} after ${call.failures} definite failures`);
     }
@@ -125,10 +152,21 @@ export function createLogChecker(
     const asked = call.interrupted ? `${call.digest}.${call.attempts}` : call.asked;
     if (event.digest !== asked) fail("I2", event, "a decision about another step than shown");
     call.interrupted = false;
+    if (event.action === "expire") {
+      if (exactClocks && event.at < call.expiresAt) fail("I6", event, "a question runs out before its time");
+    } else if (exactClocks && event.at >= call.expiresAt) fail("I6", event, "a decision counts after its time");
+    call.expiresAt = Number.POSITIVE_INFINITY;
+    if (["approve", "answer", "retry"].includes(event.action)) {
+      call.allowedBy = event.grantId === undefined ? "person" : "grant";
+      call.grantId = event.grantId;
+    }
     if (["approve", "retry", "answer"].includes(event.action)) call.mayStart = true;
     if (event.action === "deny" || event.action === "expire" || event.action === "skip") call.refused = true;
     if (event.newDigest !== undefined) call.digest = event.newDigest;
     if (event.input !== undefined) call.input = JSON.stringify(event.input);
+    if (event.input !== undefined && event.newDigest === undefined) fail("I2", event, "an edit without its own digest");
+    if (call.input === JSON.stringify(FORBIDDEN)) fail("I2", event, "an edit into what the tool's rule denies");
+    grants.decided(event, { tool: tools.get(event.callId) ?? "", input: call.input });
   };
 
   const onCall = (event: ThreadEvent): void => {
@@ -148,10 +186,26 @@ export function createLogChecker(
           failures: 0,
         },
         ...{ settled: false, interrupted: false, refused: false, decisions: 0, mayStart: false, lastEpoch: 0 },
+        ...{ allowedBy: undefined, grantId: undefined, expiresAt: Number.POSITIVE_INFINITY },
       });
     }
     const call = "callId" in event && event.callId !== undefined ? calls.get(event.callId) : undefined;
     if (!call) return;
+    if (event.type === "call-judged") {
+      // What let it through was taken back: the question is open again.
+      if (call.grantId !== undefined && !grants.isLive(call.grantId)) call.decisions = 0;
+      call.allowedBy = event.verdict === "deny" || event.verdict === "ask" ? undefined : "rule";
+      if (event.by === "grant" && event.verdict !== "deny") call.allowedBy = "grant";
+      call.grantId = event.grantId;
+      grants.used(event, event.grantId, { tool: tools.get(event.callId) ?? "", input: call.input });
+    }
+    if (event.type === "decision-extended") {
+      if (call.decisions > 0 || call.refused) fail("I6", event, "more time for a question that is over");
+      if (exactClocks && event.at >= call.expiresAt) fail("I6", event, "more time for a question after its end");
+      if (event.expiresAt <= call.expiresAt && Number.isFinite(call.expiresAt))
+        fail("I6", event, "less time, not more");
+      call.expiresAt = event.expiresAt;
+    }
     if (event.type === "call-started") started(event, call);
     if (event.type === "decision-recorded") decided(event, call);
     if (event.type === "attempt-failed" && event.definite) call.failures++;
@@ -162,6 +216,7 @@ export function createLogChecker(
       if (call.decisions > 0 && event.digest === call.asked) fail("I6", event, "one digest for two questions");
       call.decisions = 0;
       call.asked = event.digest;
+      call.expiresAt = event.expiresAt ?? Number.POSITIVE_INFINITY;
     }
     if (event.type === "call-settled") {
       if (call.settled) fail("I1", event, "a call is settled twice");
@@ -176,8 +231,26 @@ export function createLogChecker(
     },
     events,
     calls,
-    add(event) {
+    isBelow,
+    endOfBatch() {
+      const last = events.at(-1);
+      if (!last) return;
+      // A person is not asked again what was just said for all of it.
+      for (const call of thread.active.flatMap((run) => run.turn?.calls ?? [])) {
+        const ask = openAsk(call);
+        const isOpen = ask?.kind === "approval" && (ask.expiresAt ?? Number.POSITIVE_INFINITY) > last.at;
+        if (isOpen) grants.waits(last, { tool: call.tool, input: JSON.stringify(call.input) });
+      }
+      grants.endOfBatch();
+    },
+    add(event, batch) {
       events.push(event);
+      if ((event.type === "decision-recorded" || event.type === "decision-extended") && event.key) {
+        const post = `${event.by?.id} ${event.key}`;
+        if (posts.has(post) && posts.get(post) !== batch) fail("I6", event, "one post is more than one append");
+        posts.set(post, batch);
+      }
+      grants.seen(event);
       if (event.seq !== events.length) fail("I1", event, `seq ${event.seq} is at place ${events.length}`);
       ownership(event);
       onCall(event);
@@ -185,6 +258,12 @@ export function createLogChecker(
         parents.set(event.runId ?? "", calls.get(event.parentCallId)?.runId ?? "");
       }
       if (event.type === "stop-requested") stopped.add(event.runId ?? "");
+      if (event.type === "run-waiting") {
+        const open = thread.active.flatMap((run) => run.turn?.calls ?? []).filter((call) => openAsk(call));
+        const named = new Set(event.for);
+        if (open.some(({ callId }) => !named.has(callId)))
+          fail("I4", event, "a step waits that the pause does not name");
+      }
       if (event.type === "run-ended") {
         if (ended.has(event.runId ?? "")) fail("I1", event, "a run ends twice");
         ended.add(event.runId ?? "");

@@ -1,10 +1,11 @@
+import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { removeBuilds } from "../build-mutant.ts";
 import type { Subject } from "./agents.ts";
 import { buildSubject } from "./build-mutant.ts";
 import type { Exploration } from "./explore.ts";
 import { explore, replay } from "./explore.ts";
-import type { Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
 import { mutants } from "./mutants.ts";
 import { notCovered } from "./not-covered.ts";
 import { scenarioOf } from "./scenarios.ts";
@@ -46,5 +47,14 @@ describe("rules switched off", () => {
     const covered = new Set([...mutants.map(({ rule }) => rule), ...Object.keys(notCovered)]);
     const rules = Array.from({ length: 24 }, (_, index) => `A${index + 1}`).filter((rule) => rule !== "A21");
     expect(rules.filter((rule) => !covered.has(rule))).toEqual([]);
+  });
+
+  it.each(Object.entries(notCovered))("%s is proved by the tests that are named for it", (rule, where) => {
+    const files = [...where.matchAll(/(?:(\w+)\/)?([\w-]+\.test\.ts)/g)].map(
+      ([, folder = "server", file]) => `${folder}/${file}`,
+    );
+    expect(files.length).toBeGreaterThan(0);
+    for (const file of files)
+      expect(readFileSync(new URL(`../${file}`, import.meta.url), "utf8")).toContain(`[${rule}]`);
   });
 });

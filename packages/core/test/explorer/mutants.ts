@@ -1,24 +1,11 @@
-import type { Replacement } from "../build-mutant.ts";
+import { approvalMutants } from "./approval-mutants.ts";
+import type { Mutant } from "./mutant.ts";
 import {
   ASLEEP_BEFORE_THE_START,
   INTERRUPTED_ON_B,
   LATE_AFTER_ANOTHER_ATTEMPT,
   SUPERSEDED_AT_THE_END,
 } from "./schedules.ts";
-import type { Invariant } from "./violation.ts";
-
-/** A rule of the protocol switched off, and what is seen then. */
-export interface Mutant extends Replacement {
-  readonly rule: string;
-  readonly off: string;
-  readonly scenario: string;
-  readonly violates: readonly Invariant[];
-  /** Faults it takes to show. */
-  readonly faults: number;
-  readonly delays?: number | undefined;
-  /** The schedule that shows it, where finding it takes minutes. */
-  readonly schedule?: readonly string[] | undefined;
-}
 
 export const mutants: readonly Mutant[] = [
   {
@@ -216,10 +203,10 @@ export const mutants: readonly Mutant[] = [
     rule: "A11",
     off: "a turn's end and its calls are two batches",
     file: "loop/call-model.ts",
-    from: `const checked = readyEvents(call, options);`,
+    from: `const checked = readyEvents(call, turn.end?.reason === "length", options);`,
     to: `options.emit(...events.splice(0));
     await new Promise((resolve) => options.clock.after(1, () => resolve(undefined)));
-    const checked = readyEvents(call, options);`,
+    const checked = readyEvents(call, turn.end?.reason === "length", options);`,
     scenario: "one read-only call",
     violates: ["I4", "I5"],
     faults: 1,
@@ -317,4 +304,5 @@ export const mutants: readonly Mutant[] = [
     violates: ["A6"],
     faults: 0,
   },
+  ...approvalMutants,
 ];

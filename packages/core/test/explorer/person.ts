@@ -1,5 +1,5 @@
 import type { DecisionBody } from "../../src/protocol/request-schema.ts";
-import type { Thread } from "../../src/protocol/thread.ts";
+import type { Call, Thread } from "../../src/protocol/thread.ts";
 import { openAsk, rootOf } from "../../src/protocol/thread.ts";
 import type { AskKind } from "../../src/protocol/values.ts";
 import type { Engine } from "../../src/server/engine.ts";
@@ -11,8 +11,10 @@ import { ANSWER, EDITED } from "./scenario.ts";
 export interface Answer {
   readonly key: string;
   readonly act: Post["act"];
+  /** "ok" or the code of the refusal; of a post about several steps the outcomes of all. */
   readonly outcome: string;
-  readonly callId?: string | undefined;
+  /** What became of each decision. */
+  readonly results: readonly { readonly callId: string; readonly outcome: string }[];
   readonly threadId?: string | undefined;
   readonly runId?: string | undefined;
 }
@@ -22,7 +24,9 @@ export interface Request {
   readonly post: Post;
   readonly threadId: string | undefined;
   readonly runId: string;
-  readonly decision: DecisionBody | undefined;
+  readonly decisions: readonly DecisionBody[];
+  /** The grant it takes back. */
+  readonly grantId?: string | undefined;
 }
 
 const USER = { id: "clerk" };
@@ -37,25 +41,37 @@ export function pressed(post: Post, thread: Thread, threadId: string): Request |
   if (post.when && !post.when(thread)) return undefined;
   const runId = rootOf(thread)?.runId ?? thread.runs.at(-1)?.runId ?? "";
   if (post.act === "send") {
-    return { post, threadId: thread.createdAt > 0 ? threadId : undefined, runId, decision: undefined };
+    return { post, threadId: thread.createdAt > 0 ? threadId : undefined, runId, decisions: [] };
   }
-  if (post.act === "stop") return runId === "" ? undefined : { post, threadId, runId, decision: undefined };
+  if (post.act === "stop") return runId === "" ? undefined : { post, threadId, runId, decisions: [] };
+  if (post.act === "revoke") {
+    const grantId = thread.grants[0]?.grantId;
+    return grantId === undefined ? undefined : { post, threadId, runId, decisions: [], grantId };
+  }
   const calls = thread.active.flatMap((run) => run.turn?.calls ?? []);
   const wanted = WANTED[post.act] ?? "approval";
-  const call = calls.find((candidate) => openAsk(candidate)?.kind === wanted);
-  const ask = call && openAsk(call);
-  if (!call || !ask) return undefined;
-  const action = post.act === "edit" ? "approve" : post.act;
-  const input = post.act === "edit" ? EDITED : undefined;
-  const answer = ask.schema === undefined ? "three" : ANSWER;
-  const value = post.act === "answer" ? answer : undefined;
-  return { post, threadId, runId, decision: { callId: call.callId, digest: ask.digest, action, input, value } };
+  const waiting = calls.filter((candidate) => openAsk(candidate)?.kind === wanted);
+  const decisions = (post.all ? waiting : post.which === "last" ? waiting.slice(-1) : waiting.slice(0, 1)).map((call) =>
+    decisionOf(post, call),
+  );
+  return decisions.length === 0 ? undefined : { post, threadId, runId, decisions };
+}
+
+function decisionOf({ act, input = EDITED, scope }: Post, call: Call): DecisionBody {
+  const ask = openAsk(call);
+  const digest = ask?.digest ?? "";
+  const { callId } = call;
+  if (act === "edit") return { callId, digest, action: "approve", input, scope };
+  const answer = ask?.schema === undefined ? "three" : ANSWER;
+  const action = act as DecisionBody["action"]; // sends, stops and revocations are no decisions
+  return { callId, digest, action, scope, value: act === "answer" ? answer : undefined };
 }
 
 /** One try of a request on one server. */
 export async function perform(subject: Subject, engine: Engine, request: Request): Promise<Answer> {
-  const { post, threadId, runId, decision } = request;
+  const { post, threadId, runId, decisions, grantId } = request;
   const { act, key } = post;
+  const told = { key, act, results: [] };
   try {
     if (act === "send") {
       const receipt = await subject.post(
@@ -66,23 +82,30 @@ export async function perform(subject: Subject, engine: Engine, request: Request
         { message: { text: key }, pending: undefined },
         "code",
       );
-      return { key, act, outcome: "ok", threadId: receipt.threadId, runId: receipt.runId };
+      return { ...told, outcome: "ok", threadId: receipt.threadId, runId: receipt.runId };
     }
     const id = threadId ?? "";
     if (act === "stop") {
       await subject.openFor(engine, USER, "send", id);
       await subject.stopRun(engine, id, subject.writerOf(USER, key, { runId }), { runId });
-      return { key, act, outcome: "ok", runId };
+      return { ...told, outcome: "ok", runId };
     }
-    const decisions = decision ? [decision] : [];
+    if (grantId !== undefined) {
+      await subject.openFor(engine, USER, "decide", id);
+      await subject.revokeGrant(engine, id, subject.writerOf(USER, key, { grantId }), grantId);
+      return { ...told, outcome: "ok" };
+    }
     await subject.openFor(engine, USER, "decide", id);
     const writer = subject.writerOf(USER, key, decisions);
-    const { results } = await subject.decide(engine, id, writer, decisions, "browser");
-    const [result] = results;
-    const outcome = result === undefined ? "nothing" : result.ok ? "ok" : result.error.code;
-    return { key, act, outcome, callId: decision?.callId };
+    const answer = await subject.decide(engine, id, writer, decisions, "browser");
+    const results = answer.results.map((result) => ({
+      callId: result.callId,
+      outcome: result.ok ? "ok" : result.error.code,
+    }));
+    return { key, act, outcome: results.map(({ outcome }) => outcome).join(), results };
   } catch (error) {
-    return { key, act, outcome: codeOf(error), callId: decision?.callId };
+    const outcome = codeOf(error);
+    return { key, act, outcome, results: decisions.map(({ callId }) => ({ callId, outcome })) };
   }
 }
 

@@ -22,7 +22,7 @@ export async function recover(world: World, schedule: string[]): Promise<void> {
     }
     await drain(world, schedule);
     const [server] = alive(world);
-    if (!server || isSettledFor(world.log.thread)) return;
+    if (!server || isSettledFor(world)) return;
     world.time.now += LEASE_MS + 1;
     schedule.push(`(+${LEASE_MS + 1} ms)`);
     await drain(world, schedule);

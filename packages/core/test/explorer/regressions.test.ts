@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { replay } from "./explore.ts";
 import { scenarioOf } from "./scenarios.ts";
-import { ENDS_BEHIND_THE_NEXT, INTERRUPTED_ON_B, SUPERSEDED_AT_THE_END } from "./schedules.ts";
+import { BEYOND_ITS_FIRST_END, ENDS_BEHIND_THE_NEXT, INTERRUPTED_ON_B, SUPERSEDED_AT_THE_END } from "./schedules.ts";
 import * as subject from "./subject.ts";
 import type { World } from "./world.ts";
 
@@ -55,6 +55,24 @@ describe("schedules that once went wrong", () => {
     ]);
     expect(world.violations).toEqual([]);
     expect(world.executions.map(({ attempt }) => attempt)).toEqual([1, 2]);
+  });
+
+  it("a step whose grant is taken back while nobody drives is asked about by whoever looks next", async () => {
+    const scenario = scenarioOf("taken back before its start, and nobody drives posts");
+    const world = await replay(subject, scenario, ["look on A", "append turn-ended", "person 1 approve"]);
+    expect(world.violations).toEqual([]);
+    expect(world.log.thread.active[0]?.turn?.calls.map(({ status }) => status)).toEqual([
+      "queued",
+      "waiting",
+      "waiting",
+    ]);
+  });
+
+  it("a question that was given more time takes an approval behind its first end", async () => {
+    const scenario = scenarioOf("more time for a question of 40 seconds");
+    const world = await replay(subject, scenario, BEYOND_ITS_FIRST_END);
+    expect(world.violations).toEqual([]);
+    expect(outcomes(world)).toEqual(["completed"]);
   });
 });
 

@@ -5,10 +5,18 @@ import type { Json } from "../../src/protocol/values.ts";
 
 /** One write of one person. Sent again with the same key until there is a definite answer. */
 export interface Post {
-  readonly act: "send" | "approve" | "edit" | "deny" | "answer" | "retry" | "skip" | "stop";
+  readonly act: "send" | "approve" | "edit" | "deny" | "answer" | "retry" | "skip" | "extend" | "revoke" | "stop";
   readonly key: string;
   /** Servers it goes to, in order: the next one when a server died or could not say. */
   readonly to: readonly string[];
+  /** One post about every step that waits, instead of the first. */
+  readonly all?: boolean | undefined;
+  /** Which of the steps that wait, where it is one. Default: the first. */
+  readonly which?: "last" | undefined;
+  /** What an edit makes of the input. Default: `EDITED`. */
+  readonly input?: Json | undefined;
+  /** How far the decision reaches. */
+  readonly scope?: "run" | "thread" | undefined;
   /** When the person presses. Default: as soon as the writes before it are answered. */
   readonly when?: ((thread: Thread) => boolean) | undefined;
 }
@@ -18,6 +26,8 @@ export interface ScenarioTool {
   readonly readOnly?: boolean | undefined;
   readonly idempotent?: boolean | undefined;
   readonly expiresInMs?: number | undefined;
+  /** Its rule denies the input `FORBIDDEN`. */
+  readonly denies?: boolean | undefined;
   /** Attempts that fail. */
   readonly fails?: readonly number[] | undefined;
   /** They say that nothing happened. */
@@ -34,12 +44,16 @@ export interface ScenarioTool {
 
 export interface Scenario {
   readonly name: string;
+  /** At most so many schedules of each bound in `npm test`; all that fit in the long run. */
+  readonly most?: number | undefined;
   readonly servers: readonly string[];
   /** False: posts only append, whoever follows drives. */
   readonly drivesPosts?: boolean | undefined;
   readonly tools?: Readonly<Record<string, ScenarioTool>> | undefined;
-  /** The tools the model calls in a run's first turn; in the second it answers. */
+  /** The tools the model calls in the first turn, "pay 2" with another input; in the second it answers. */
   readonly calls?: readonly string[] | undefined;
+  /** The model calls them again after each message of a person. */
+  readonly again?: boolean | undefined;
   /** Each list is one person, who sends one write after the other. */
   readonly people: readonly (readonly Post[])[];
   /** Clocks of servers that are wrong, in ms. */
@@ -55,3 +69,5 @@ export const INPUT: Json = { amount: 1 };
 export const ANSWER: Json = { amount: 3 };
 /** What a person makes of it. */
 export const EDITED: Json = { amount: 2 };
+/** What the rule of a tool that denies says no to. */
+export const FORBIDDEN: Json = { amount: 666 };

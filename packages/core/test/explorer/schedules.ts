@@ -30,3 +30,8 @@ export const ENDS_BEHIND_THE_NEXT: readonly string[] = [
   ...["slow: A.6 append", "person 1 approve", "A.7 read", "A.8 read", "A.9 append", "A.10 append call-started"],
   ...["answer A.6", "person 2 stop"],
 ];
+
+/** Half a minute after the question, more time; half a minute later, when its first end is over, an approval. */
+export const BEYOND_ITS_FIRST_END: readonly string[] = [
+  ...["append turn-ended", "pause", "person 1 extend", "append decision-extended", "pause", "person 1 approve"],
+];

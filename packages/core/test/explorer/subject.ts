@@ -11,7 +11,7 @@ export { isAtRest } from "../../src/loop/next-action.ts";
 export { openFor } from "../../src/server/access.ts";
 export { createEngine } from "../../src/server/create-tool-run.ts";
 export { decide } from "../../src/server/decide.ts";
-export { stopRun } from "../../src/server/threads.ts";
+export { revokeGrant, stopRun } from "../../src/server/threads.ts";
 export { createVerbs, post } from "../../src/server/verbs.ts";
 export { takeOver } from "../../src/server/write.ts";
 export { newThreadId, writerOf } from "../../src/server/writer.ts";

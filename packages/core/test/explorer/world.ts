@@ -82,7 +82,9 @@ export function createWorld(subject: Subject, scenario: Scenario, agents: AgentC
   const answers: Answer[] = [];
   const sent = new Map<string, Request>();
   const threadId = threadIdOf(subject, scenario.people);
-  const log = createLogChecker(threadId, idempotent, (violation) => violations.push(violation));
+  const log = createLogChecker(threadId, idempotent, scenario.wallAhead === undefined, (violation) =>
+    violations.push(violation),
+  );
   const spent: Spent = {
     ...{ faults: 0, crashes: 0, jumps: 0, follows: 0, advances: 0, delays: 0, repeats: 0 },
     skewed: false,
@@ -95,7 +97,10 @@ export function createWorld(subject: Subject, scenario: Scenario, agents: AgentC
     checkPosterConflict(applied, violations);
     if (id !== threadId) violations.push({ invariant: "I6", message: `a second thread ${id} was begun` });
     if (result.status !== "ok" || id !== threadId) return;
-    for (const [index, { data }] of append.events.entries()) log.add(parseEvent(data, result.first + index));
+    for (const [index, { data }] of append.events.entries()) {
+      log.add(parseEvent(data, result.first + index), append.batch);
+    }
+    log.endOfBatch();
     logHash = hashText(append.events.map(({ data }) => data).join(), logHash);
     const change = append.lease;
     if (change && "driverId" in change) {
