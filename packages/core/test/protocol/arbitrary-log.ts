@@ -5,7 +5,7 @@ import type { LegalLog } from "./legal-log.ts";
 import { legalLog } from "./legal-log.ts";
 
 /** Runs of a property: more where the long tests are asked for. */
-export const RUNS: number = process.env.TOOLRUN_LONG === "1" ? 20_000 : 500;
+export const RUNS: number = process.env.TOOLRUN_LONG === "1" ? 20_000 : 250;
 
 /** Logs that obey the protocol. */
 export const legalLogs: fc.Arbitrary<LegalLog> = fc
