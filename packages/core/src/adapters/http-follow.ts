@@ -16,15 +16,19 @@ const HARMLESS: readonly string[] = ["accept", "accept-encoding", "user-agent"];
  */
 export async function follow(request: HttpRequest, reach: Reach, send: Transport): Promise<Response> {
   let next = request;
+  let within = reach;
   for (let hops = 0; ; hops++) {
-    checkAddress(next.url, reach);
-    const response = await send(next, reach);
+    checkAddress(next.url, within);
+    const response = await send(next, within);
     if (response.type === "opaqueredirect") throw new TypeError("This runtime hides redirects.");
     const to = REDIRECTS.includes(response.status) ? response.headers.get("location") : null;
     if (to === null) return response;
     await response.body?.cancel().catch(() => undefined);
     if (hops >= MAX_REDIRECTS) throw refused("too often");
+    const { origin } = next.url;
     next = redirected(next, response.status, to);
+    // Who was outside does not come back in.
+    if (next.url.origin !== origin) within = { ...within, privateHost: undefined };
   }
 }
 

@@ -44,10 +44,11 @@ export function urlTemplate(template: string): UrlTemplate {
   };
 }
 
-/** True for a path with a way up in it, also to a service that decodes it a second time. */
+/** True for a path with a way up in it, also to a service that decodes it a second time or drops what follows a `;`. */
 function climbs(path: string): boolean {
-  const parts = decoded(path).split(/[/\\]/);
-  return parts.some((part) => part === "." || part === "..");
+  return decoded(path)
+    .split(/[/\\]/)
+    .some((part) => /^\.\.?(?:;|$)/.test(part));
 }
 
 /** Nothing is no part of a path. */
@@ -68,18 +69,15 @@ function encoded(name: string, value: Json | undefined): string {
   }
 }
 
-/** As often as there is something to decode: `%252e%252e` is `..` to whoever decodes twice. */
+/** Only what a way up is made of, and as often as it is there: `%252e%252e` is `..` to whoever decodes twice. */
 function decoded(text: string): string {
-  for (let value = text, rounds = 0; ; rounds++) {
-    let next = value;
-    try {
-      next = decodeURIComponent(value);
-    } catch {
-      return value;
-    }
-    if (next === value || rounds > 5) return next;
-    value = next;
-  }
+  const next = text
+    .replace(/%25/g, "%")
+    .replace(/%2e/gi, ".")
+    .replace(/%2f/gi, "/")
+    .replace(/%5c/gi, "\\")
+    .replace(/%3b/gi, ";");
+  return next === text ? text : decoded(next);
 }
 
 function misfit(what: string): DefiniteFailure {

@@ -19,6 +19,7 @@ interface NodeHttp {
 }
 interface NodeRequest {
   on(event: "error", listener: (error: Error) => void): void;
+  on(event: "upgrade", listener: (answer: unknown, socket: { destroy(): void }) => void): void;
   end(body?: string): void;
 }
 interface NodeAnswer extends AsyncIterable<Uint8Array> {
@@ -92,6 +93,11 @@ export function viaNode(modules: NodeModules, resolve: Resolve, dial: Dial = (ad
         }
       });
       sent.on("error", failed);
+      // Another protocol is no answer, and Node says nothing of it unless it is asked.
+      sent.on("upgrade", (_answer, socket) => {
+        socket.destroy();
+        failed(new TypeError("The answer switches to another protocol."));
+      });
       sent.end(body);
     });
   };

@@ -1,7 +1,7 @@
 import { ToolRunError } from "../errors.ts";
 import type { ElicitAnswer, McpClient } from "./mcp-client.ts";
 import { onElicit, onListChanged, request } from "./mcp-client.ts";
-import { isConnectionLost, isSessionGone } from "./mcp-failure.ts";
+import { isConnectionLost, isSessionGone, isTimedOut } from "./mcp-failure.ts";
 import type { ListedTool } from "./mcp-list.ts";
 import { listTools } from "./mcp-list.ts";
 import { createTurns } from "./mcp-turns.ts";
@@ -58,6 +58,8 @@ interface Line {
   readonly asks: boolean;
   busy: number;
   isLost: boolean;
+  /** True when its server may still be at a call that we gave up: whose question it asks next, nobody knows. */
+  isDeaf: boolean;
 }
 
 function createConnection(source: McpSource): McpConnection {
@@ -71,11 +73,14 @@ function createConnection(source: McpSource): McpConnection {
   const connect = async (): Promise<Line> => {
     const client = typeof source === "function" ? await inTime(source()) : source;
     if (client.transport === undefined) throw closed();
-    const asks = onElicit(client, async (params) => (current ? current.onElicit(params) : { action: "cancel" }));
+    const asks = onElicit(client, async (params) =>
+      current && !made.isDeaf ? current.onElicit(params) : { action: "cancel" },
+    );
     onListChanged(client, () => {
       changes++;
     });
-    return { client, asks, busy: 0, isLost: false };
+    const made: Line = { client, asks, busy: 0, isLost: false, isDeaf: false };
+    return made;
   };
 
   /** The open line, or another one: what was learned from the old one counts no more. */
@@ -97,7 +102,7 @@ function createConnection(source: McpSource): McpConnection {
     try {
       return await work(own);
     } catch (error) {
-      if (typeof source === "function" && isConnectionLost(error)) own.isLost = true;
+      if (typeof source === "function" && (own.isDeaf || isConnectionLost(error))) own.isLost = true;
       throw error;
     } finally {
       own.busy--;
@@ -123,21 +128,31 @@ function createConnection(source: McpSource): McpConnection {
       return tools;
     });
 
-  const send = (call: McpCall): Promise<Readonly<Record<string, unknown>>> =>
-    use(({ client, asks }) => {
-      const { name, input, signal, timeoutMs, onProgress } = call;
-      signal.throwIfAborted();
-      const settings = { signal, timeout: timeoutMs, onprogress: onProgress };
-      const perform = () => request(client, "tools/call", { name, arguments: input }, settings);
-      if (!asks) return perform();
-      // A question says nothing of the call it belongs to: one call at a time where there may be questions.
-      return turns.take(signal, () => {
-        current = call;
-        return perform().finally(() => {
-          current = undefined;
+  const send = async (call: McpCall): Promise<Readonly<Record<string, unknown>>> => {
+    const { name, input, signal, timeoutMs, onProgress } = call;
+    const settings = { signal, timeout: timeoutMs, onprogress: onProgress };
+    for (;;) {
+      const result = await use((own) => {
+        signal.throwIfAborted();
+        const perform = () => request(own.client, "tools/call", { name, arguments: input }, settings);
+        if (!own.asks) return perform();
+        // A question says nothing of the call it belongs to: one call at a time where there may be questions.
+        return turns.take(signal, async () => {
+          if (own.isLost) return undefined; // left while this call stood in line
+          current = call;
+          try {
+            return await perform();
+          } catch (error) {
+            own.isDeaf ||= signal.aborted || isTimedOut(error);
+            throw error;
+          } finally {
+            current = undefined;
+          }
         });
       });
-    });
+      if (result) return result;
+    }
+  };
 
   return {
     list(maxAgeMs) {

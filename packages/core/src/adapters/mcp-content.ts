@@ -29,6 +29,8 @@ export function outputOf({ content, structuredContent }: Fields): McpOutput {
   const structured = isFields(structuredContent) ? (structuredContent as { [field: string]: Json }) : undefined; // came as JSON
   const isPlain = parts.every((part) => part.type === "text" && part.name === undefined);
   if (!isPlain) return { parts, structuredContent: structured };
+  // What has parts is read as ours, and only ours were looked at.
+  if (structured && Object.hasOwn(structured, "parts")) return { parts, structuredContent: structured };
   // The text beside structured content says the same once more, for clients that do not know it.
   return structured ?? parts.map((part) => (part.type === "text" ? part.text : "")).join("\n\n");
 }
@@ -44,14 +46,21 @@ export function toModel(output: McpOutput): Json {
   return { parts, structuredContent: output.structuredContent } as Json; // as above
 }
 
-/** A server's own words about what went wrong. Lines of a stack are nobody's business but its own. */
+const LINE_END = /\r\n|[\r\n\u2028\u2029]/;
+
+/** Where a stack begins, in the forms of the languages that servers are mostly written in. */
+const STACK =
+  /^\s*(?:at\s|#\d+\s|File ".*", line \d+|Traceback \(|goroutine \d+|from \S+:\d+:in)|\sat \S+ ?\([^)]*:\d+|@\w+:\/\/\S+:\d+|\\n\s*at\s/;
+
+/** A server's own words about what went wrong, up to where a stack begins: that is nobody's business but its own. */
 export function errorTextOf({ content }: Fields): string {
   const texts = partsOf(content).flatMap((part) => (part.type === "text" ? [part.text] : []));
   const lines = texts
     .join("\n")
     .slice(0, 10 * MAX_ERROR_CHARS)
-    .split("\n");
-  const text = lines.filter((line) => !/^\s+at\s/.test(line) && !/^\s*File ".*", line \d+/.test(line)).join("\n");
+    .split(LINE_END);
+  const stack = lines.findIndex((line) => STACK.test(line));
+  const text = (stack < 0 ? lines : lines.slice(0, stack)).join("\n");
   return visibleText(text).trim().slice(0, MAX_ERROR_CHARS) || "The tool server said that it failed, and not why.";
 }
 

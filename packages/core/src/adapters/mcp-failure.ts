@@ -19,6 +19,11 @@ export function isConnectionLost(error: unknown): boolean {
   return nameOf(error) === "McpError" ? code === CONNECTION_CLOSED : code === undefined || isSessionGone(error);
 }
 
+/** True when we gave the call up, and the server may still be at it. */
+export function isTimedOut(error: unknown): boolean {
+  return nameOf(error) === "McpError" && codeOf(error) === REQUEST_TIMEOUT;
+}
+
 /** The pages a server wants visited first, when that is why it refused. */
 export function neededPages(error: unknown): readonly unknown[] | undefined {
   if (codeOf(error) !== URL_NEEDED) return undefined;

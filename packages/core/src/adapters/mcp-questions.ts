@@ -1,5 +1,6 @@
 import type { AskPerson } from "../agent/ask.ts";
-import { objectSchema } from "../agent/json-schema.ts";
+import { promptText } from "../agent/ask.ts";
+import { cheapSchema, objectSchema } from "../agent/json-schema.ts";
 import { schemaFromJson } from "../agent/schema.ts";
 import type { ToolContext } from "../agent/tool-context.ts";
 import { visibleText } from "../model/without-invisible.ts";
@@ -64,11 +65,12 @@ export function createQuestions(context: Pick<ToolContext, "answerTo" | "log">, 
 
 /** Undefined for what cannot be put to a person: a form that is none, a page that is not on the web. */
 async function questionOf({ mode, message, requestedSchema, url }: Fields): Promise<AskPerson | undefined> {
-  const prompt = typeof message === "string" ? visibleText(message) : "";
+  const prompt = typeof message === "string" ? promptText(visibleText(message)) : "";
   if (mode === "url") return isWebPage(url) ? { prompt, url } : undefined;
   try {
-    const schema = objectSchema(requestedSchema as Json); // came as JSON
-    await schemaFromJson(requestedSchema as Json); // an answer is checked with it
+    const form = cheapSchema(requestedSchema as Json); // came as JSON
+    const schema = objectSchema(form);
+    await schemaFromJson(form); // an answer is checked with it
     return { prompt, schema };
   } catch {
     return undefined;

@@ -12,8 +12,8 @@ const made = new WeakMap<JsonObject, StandardSchema>();
 
 /**
  * JSON Schema of an object, as somebody else's server gives it, as a schema for a tool. The model and the edit form get
- * it as it is. Here it is checked as far as zod understands it and as it costs little: patterns, whose cost nobody knows,
- * and keywords that zod does not know are left to the server, which checks its input itself.
+ * it as it is. Here it is checked as far as zod understands it and as it costs little: the rest is left to the server,
+ * which checks its input itself.
  * @throws `invalid-config` for what describes no object, or is nested too deep.
  */
 export function objectSchema(schema: Json): StandardSchema {
@@ -22,7 +22,7 @@ export function objectSchema(schema: Json): StandardSchema {
   }
   const known = made.get(schema);
   if (known) return known;
-  const cheap = withoutPatterns(schema, 0);
+  const cheap = cheapSchema(schema);
   let checks: Promise<StandardSchema | undefined> | undefined;
   const validate: StandardSchema["~standard"]["validate"] = async (value) => {
     if (!isObject(value)) return { issues: [{ message: "must be an object" }] };
@@ -43,10 +43,19 @@ const HOLDS_ONE: readonly string[] = [
 const HOLDS_LIST: readonly string[] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
 const HOLDS_NAMED: readonly string[] = ["properties", "$defs", "definitions", "dependentSchemas"];
 
-/** A pattern can take for ever on the right text. Where one would allow a property, every property is allowed. */
+/**
+ * Somebody else's schema without what can cost without end: a pattern can take for ever on the right text, and a few
+ * references to each other unfold to as much as one likes. Where a pattern would allow a property, every one is allowed.
+ * @throws `invalid-config` when it is nested too deep.
+ */
+export function cheapSchema(schema: Json): Json {
+  return withoutPatterns(schema, 0);
+}
+
 function withoutPatterns(schema: Json, depth: number): Json {
   if (depth > MAX_DEPTH) throw new ToolRunError("invalid-config", "A tool's input schema is nested too deep.");
   if (!isObject(schema)) return schema;
+  if (["$ref", "$dynamicRef", "$recursiveRef"].some((key) => key in schema)) return {};
   const entries = Object.entries(schema).flatMap(([key, value]): [string, Json][] => {
     if (key === "pattern" || key === "patternProperties") return [];
     if (key === "additionalProperties" && schema.patternProperties !== undefined) return [];

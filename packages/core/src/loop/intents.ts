@@ -168,7 +168,7 @@ function startTurn(
   const agent = agentFor(thread, run, options.agent);
   if (!agent) return only(turnEvents(action, thread, undefined, undefined));
   if (options.toolsFailed(action, agent)) {
-    const again = attempt < agent.rules.modelAttempts;
+    const again = attempt < agent.rules.modelAttempts * agent.rules.models;
     const retryAt = again ? options.clock.now() + toolsPauseMs(attempt) : undefined;
     const failed = { type: "attempt-failed", runId: run.runId, turn, attempt, error: TOOLS_FAILED, retryAt } as const;
     return only([...turnEvents(action, thread, agent, undefined), failed]);

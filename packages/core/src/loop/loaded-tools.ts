@@ -52,18 +52,16 @@ export function createLoadedTools(given: DriveContext): LoadedTools {
     state.busy = true;
     loads.set(source, state);
     load(abort.signal)
-      .then(
-        (tools) => {
-          state.given = tools;
-          state.turn = to.turn ?? "";
-          agent = assembled(given.agent, loads, onError);
-        },
-        (error: unknown) => {
-          if (abort.signal.aborted) return;
-          state.failed = to.failed ?? "";
-          onError(error);
-        },
-      )
+      .then((tools) => {
+        agent = assembled(given.agent, new Map(loads).set(source, { ...state, given: tools }), onError); // may throw
+        state.given = tools;
+        state.turn = to.turn ?? "";
+      })
+      .catch((error: unknown) => {
+        if (abort.signal.aborted) return;
+        state.failed = to.failed ?? "";
+        onError(error);
+      })
       .finally(() => {
         state.busy = false;
         if (!abort.signal.aborted) queue.push(); // look again

@@ -1,5 +1,6 @@
 import type { Rules } from "../agent/rules.ts";
 import { toolRules } from "../agent/rules.ts";
+import { grantOf } from "../protocol/reduce-call.ts";
 import type { Call, Run, Thread, Turn } from "../protocol/thread.ts";
 import { isSettled, openAsk, rootOf } from "../protocol/thread.ts";
 import type { LimitName, RunOutcome } from "../protocol/values.ts";
@@ -76,7 +77,7 @@ function advance(at: At, run: Run, rules: Rules): Action | undefined {
   const { turn } = run;
   const calls = callsOf(run);
   const lost = calls.filter((call) => isLost(thread, call, me));
-  if (lost.length > 0) return recover(run, lost, rules); // 9
+  if (lost.length > 0) return recover(thread, run, lost, rules); // 9
   if (turn?.status === "ended") {
     if (rules.judgesTurns && !turn.judged && !turn.toolsOff) return { type: "judge-turn", run, turn }; // 10
     if (turn.judged?.verdict === "stop") return end(run, "completed", undefined, "stop-when");
@@ -121,11 +122,16 @@ function pause({ thread, root, now, me, open }: At): Action {
   return { type: "wait", calls: open.waiting, dueAt: Number.isFinite(next) ? next : undefined }; // 16
 }
 
-/** Row 9: the driver that ran them is gone. What is safe to run again runs again; a person decides over the rest. */
-function recover(run: Run, lost: readonly Call[], rules: Rules): Action {
+/**
+ * Row 9: the driver that ran them is gone. What is safe to run again, and still allowed, runs again; a person decides
+ * over the rest.
+ */
+function recover(thread: Thread, run: Run, lost: readonly Call[], rules: Rules): Action {
+  const isAllowed = (grantId: string | undefined): boolean =>
+    grantId === undefined || thread.grants.some((grant) => grant.grantId === grantId);
   const again = lost.filter((call) => {
     const tool = toolRules(rules, call.tool);
-    return tool?.idempotent === true && triesOf(call) <= tool.maxRetries;
+    return isAllowed(grantOf(call)) && tool?.idempotent === true && triesOf(call) <= tool.maxRetries;
   });
   return again.length > 0 ? { type: "start", run, calls: again } : { type: "interrupt", run, calls: lost };
 }

@@ -5,7 +5,7 @@ import { isUnknownEffect } from "../agent/unknown-effect.ts";
 import { MAX_RESULT_CHARS, shapeResult } from "../model/shape-result.ts";
 import { wellFormed } from "../protocol/copy-json.ts";
 import type { EventDraft } from "../protocol/event.ts";
-import { askDigest } from "../protocol/read-thread.ts";
+import { askDigest, effectSoFar } from "../protocol/read-thread.ts";
 import type { Json, StepError } from "../protocol/values.ts";
 import type { Ending, RunCall } from "./attempt.ts";
 import { encodeResult, encodeSized } from "./encode-result.ts";
@@ -98,9 +98,11 @@ function questionEvent(asked: AskRequest, options: RunCall): EventDraft {
   const { kind, prompt, schema, url, expiresInMs } = asked;
   const { runId, call, clock } = options;
   const text = promptText(prompt);
-  const same = call.decision?.action === "answer" && call.ask?.prompt === text && call.ask.url === url;
+  const key = questionKey(asked);
+  const answered = call.decision?.action === "answer" ? call.decision.digest : "";
+  const same = answered.endsWith(`.${key}`) && call.ask?.url === url;
   if (same || call.earlier.length >= MAX_QUESTIONS) {
-    return failed(options, "unresolved", `It asked again what was answered already: ${text}`, "none");
+    return failed(options, "unresolved", `It asked again what was answered already: ${text}`, effectSoFar(call));
   }
   const forMs = Number.isFinite(expiresInMs) ? Math.max(0, expiresInMs ?? 0) : undefined;
   return {
@@ -108,7 +110,7 @@ function questionEvent(asked: AskRequest, options: RunCall): EventDraft {
     runId,
     callId: call.callId,
     kind,
-    digest: `${askDigest(call)}.${questionKey(asked)}`,
+    digest: `${askDigest(call)}.${key}`,
     prompt: text,
     schema,
     url,

@@ -221,11 +221,17 @@ function settle(call: Call, event: CallSettled & ThreadEvent): Call | undefined 
   });
 }
 
+/** The grant that lets a call run, also after it has asked something of its own; none when a person ran it again. */
+export function grantOf(call: Call): string | undefined {
+  const yes = decisionsOf(call).findLast(({ action }) => action === "approve" || action === "retry");
+  return yes?.action === "retry" ? undefined : (call.verdict?.grantId ?? yes?.grantId);
+}
+
 /** What a grant allowed and has still to start, for the first time or again, is judged anew once the grant is gone. */
 export function withoutGrant(turn: Turn, isGone: (grantId: string, call: Call) => boolean): Turn {
   const calls = turn.calls.map((call) => {
     const starts = call.status === "queued" || (call.status === "running" && call.retryAt !== undefined);
-    const grantId = call.decision?.grantId ?? call.verdict?.grantId;
+    const grantId = grantOf(call);
     if (!starts || grantId === undefined || !isGone(grantId, call)) return call;
     const asksAnew = { ask: null, decision: null, earlier: decisionsOf(call) };
     return callWith(call, { ...asksAnew, status: "queued", verdict: null, retryAt: undefined });

@@ -89,7 +89,8 @@ function apply(thread: Thread, event: ThreadEvent): Thread | undefined {
     case "turn-judged":
       return updateRun(thread, event.runId, (run) => judgeTurn(run, event));
     case "decision-recorded": {
-      const decided = onCall(thread, event);
+      const recorded = onCall(thread, event);
+      const decided = event.action === "answer" ? withLiveGrants(recorded, event.runId, event.callId) : recorded;
       return decided && reopened(withUse(withDenial(withGrant(decided, event), event), event.grantId));
     }
     case "decision-extended":
@@ -239,7 +240,7 @@ function onCall(thread: Thread, event: ThreadEvent): Thread | undefined {
   });
 }
 
-/** A grant may have been taken back while the attempt ran: then nothing allows the next one. */
+/** A grant may have been taken back while the attempt ran or asked: then nothing allows the next one. */
 function withLiveGrants(thread: Thread | undefined, runId: string | undefined, callId: string): Thread | undefined {
   if (!thread) return undefined;
   const isGone = (grantId: string, call: Call): boolean =>

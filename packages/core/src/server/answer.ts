@@ -43,7 +43,10 @@ export async function answerEvents(
   const { agent, tool } = await toolOf(engine, thread, run, call);
   if (decision.error !== undefined) {
     const error = { code: "failed", message: decision.error } as const;
-    return [recorded(run, call, writer, decision, via), { ...settled, outcome: "failed", error, effect: "none" }];
+    return [
+      recorded(run, call, writer, decision, via),
+      { ...settled, outcome: "failed", error, effect: effectSoFar(call) },
+    ];
   }
   const value = await inTime(engine.clock, answerOf(tool, ask, givenValue(decision)), RULE_MS, LATE);
   if (value === LATE) throw new ToolRunError("unavailable", "The answer could not be checked in time; try again.");

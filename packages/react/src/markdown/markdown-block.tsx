@@ -14,6 +14,14 @@ type Drawn = ExtraProps & { readonly children?: ReactNode };
 
 const plugins: Options["remarkPlugins"] = [[remarkGfm, { singleTilde: false }]];
 
+/** More levels, or more signs of emphasis, than anybody writes: parsing them takes for ever. */
+const TOO_DEEP = /^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])){50}/m;
+const MAX_EMPHASES = 600;
+
+function isEndless(source: string): boolean {
+  return TOO_DEEP.test(source) || (source.match(/[*_~]+/g)?.length ?? 0) > MAX_EMPHASES;
+}
+
 /** One block of a text. Parsed again only when it changed. */
 export const MarkdownBlock: NamedExoticComponent<{ readonly source: string }> = memo(function MarkdownBlock({
   source,
@@ -21,6 +29,7 @@ export const MarkdownBlock: NamedExoticComponent<{ readonly source: string }> = 
   readonly source: string;
 }) {
   const { strings } = useStepContext();
+  if (isEndless(source)) return <p>{source}</p>;
   return (
     <ReactMarkdown
       remarkPlugins={plugins}
@@ -69,23 +78,30 @@ function Link({ node, href = "", children }: Drawn & { readonly href?: string | 
   }
   const target = targetOf(href);
   const text = textOf(node).trim().toLowerCase();
-  const title = [target, target.replace(/^www\./, ""), href.toLowerCase(), withoutScheme(href)].includes(text) ? (
-    children
-  ) : (
-    <>
-      {children}{" "}
-      <bdi className="tr-host" dir="ltr">
-        ({target})
-      </bdi>
-    </>
-  );
+  const title =
+    says(href) && [target, target.replace(/^www\./, ""), href.toLowerCase(), withoutScheme(href)].includes(text) ? (
+      children
+    ) : (
+      <>
+        {children}{" "}
+        <bdi className="tr-host" dir="ltr">
+          ({target})
+        </bdi>
+      </>
+    );
   return <SafeLink address={href} title={title} />;
 }
 
-/** The host, as the browser will ask for it; of a mail address all of it. */
+/** The host, as the browser will ask for it; of a mail address all of it, with what else it would fill in. */
 function targetOf(href: string): string {
   const url = new URL(href);
-  return url.protocol === "mailto:" ? url.pathname.toLowerCase() : url.host;
+  return url.protocol === "mailto:" ? url.pathname.toLowerCase() + url.search : url.host;
+}
+
+/** False for an address that looks like another one: with a name before the host, or more in a mail than its address. */
+function says(href: string): boolean {
+  const url = new URL(href);
+  return url.username === "" && (url.protocol !== "mailto:" || url.search === "");
 }
 
 function withoutScheme(href: string): string {

@@ -236,6 +236,22 @@ describe("injected text", () => {
     expect(allowed).not.toContain("preload");
   });
 
+  test.each([">".repeat(3_000), "- ".repeat(2_000), "1. ".repeat(2_000), "**a ".repeat(5_000) + " b**".repeat(5_000)])(
+    "what would take for ever to read is drawn as it is (%#)",
+    (text) => {
+      const began = performance.now();
+      expect(htmlOf(`${text}x`).length).toBeGreaterThan(1_000);
+      expect(performance.now() - began).toBeLessThan(1_000); // it took up to 92 s
+    },
+  );
+
+  test.each([
+    ["[a@b.com](mailto:a@b.com?bcc=e@x.y)", "bcc"],
+    ["[bank.example@evil.test](https://bank.example@evil.test)", "(evil.test)"],
+  ])("an address that looks like another says where it leads: %s", (text, told) => {
+    expect(drawn(text).container.textContent).toContain(told);
+  });
+
   test("control characters are not drawn", () => {
     expect(drawn(`a${String.fromCharCode(27)}[31mb\u0000\u0085`).container.textContent).toBe("a[31mb");
   });

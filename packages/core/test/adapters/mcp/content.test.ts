@@ -75,7 +75,7 @@ describe("what the model reads", () => {
 describe("a server's error", () => {
   test("is its words without lines of a stack", () => {
     const stack = "Locked.\n    at run (/srv/a.js:1:1)\nTry later.";
-    expect(errorTextOf({ content: [{ type: "text", text: stack }] })).toBe("Locked.\nTry later.");
+    expect(errorTextOf({ content: [{ type: "text", text: stack }] })).toBe("Locked.");
     expect(errorTextOf({ content: "?" })).toContain("not why");
     expect(errorTextOf({ content: [{ type: "text", text: "x".repeat(50_000) }] })).toHaveLength(2_000);
   });
