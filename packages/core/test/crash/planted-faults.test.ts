@@ -27,7 +27,7 @@ const faults: readonly Fault[] = [
   {
     name: "a call that may not run twice is started again by the next server",
     file: "loop/next-action.ts",
-    from: "return tool?.idempotent === true && triesOf(call) <= tool.maxRetries;",
+    from: "return isAllowed(grantOf(call)) && tool?.idempotent === true && triesOf(call) <= tool.maxRetries;",
     to: "return tool !== undefined && triesOf(call) <= 2;",
     point: () => ({ kind: "effect", at: 2, answer: "retry" }),
     sees: /refund .* is started again and nobody wanted it/,

@@ -159,7 +159,7 @@ export const approvalMutants: readonly Mutant[] = [
     rule: "parallel",
     off: "whoever takes over starts what ran again, with its siblings",
     file: "loop/next-action.ts",
-    from: `return tool?.idempotent === true && triesOf(call) <= tool.maxRetries;`,
+    from: `return isAllowed(grantOf(call)) && tool?.idempotent === true && triesOf(call) <= tool.maxRetries;`,
     to: `return tool !== undefined && triesOf(call) > 0;`,
     scenario: "two approved calls at once, taken over",
     violates: ["I3", "I2"],
