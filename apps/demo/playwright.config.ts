@@ -23,6 +23,7 @@ const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
 
 export default defineConfig({
   testDir: "./e2e",
+  testIgnore: process.env.BARE_APP ? [] : ["**/bare-app.spec.ts"], // the app is made by `npm test`
   outputDir: "../../test-results/browser",
   timeout: 30_000,
   forbidOnly: true,

@@ -7,7 +7,6 @@ import { expect, test } from "./watched-test.ts";
 
 /** Installed, compiled and built by `npm test`: see scripts/bare-app.mjs. */
 const folder = process.env.BARE_APP;
-test.skip(folder === undefined, "made by npm test");
 test.use({ baseURL: `http://localhost:${ports.bare}` });
 
 const model = new LLMock({ port: ports.bareModel, host: "127.0.0.1", logLevel: "silent" });

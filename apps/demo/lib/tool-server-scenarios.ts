@@ -15,7 +15,7 @@ export function toolServerModel(): ReturnType<typeof scriptedModel> {
       if (last) return say(`That was not to be: ${last.error ?? last.status}`);
       if (/add/i.test(text)) return call("every_get-sum", { a: 17, b: 25 });
       if (/ask/i.test(text)) return call("every_trigger-elicitation-request", {});
-      if (/work/i.test(text)) return call("every_trigger-long-running-operation", { duration: 3, steps: 6 });
+      if (/a while/i.test(text)) return call("every_trigger-long-running-operation", { duration: 3, steps: 6 });
       if (/write/i.test(text))
         return call("files_write_file", { path: join(filesFolder, "answer.txt"), content: "Refunded." });
       return call("files_read_text_file", { path: notePath });
